@@ -16,7 +16,6 @@
 namespace perf {
 namespace {
 
-constexpr size_t kTextBytes = 1000;
 constexpr int kMaxProcesses = 1 << 20;
 
 // How MPI implementations and Slurm tell a process how many there are, and which one it is.
@@ -70,31 +69,42 @@ std::unique_ptr<Launcher> makeLauncherByHand() {
   return makeCommLauncher(process, processes, local);
 }
 
-// N separate runs of one rank each look like a good result of N ranks, so they are refused.
-void refuseLonelyProcess(const char* reason) {
+// What the launcher says, before MPI_Init adds variables of its own: the first counter that is set.
+struct Claim {
+  const char* name = nullptr;
+  int size = 1;
+};
+
+Claim readClaim() {
   for (const Counter& counter : kCounters) {
     int size = 0;
-    if (!readNumber(counter.size, &size)) continue;
-    if (size > 1) {
-      failUsage("{}={} but this program sees one process: {} (RONDO_PERF_RANKS=1 runs one on purpose)", counter.size,
-                size, reason);
-    }
-    return;
+    if (readNumber(counter.size, &size)) return {counter.size, size};
   }
+  return {};
+}
+
+// N separate runs of one rank each look like a good result of N ranks, so they are refused.
+void refuseLonelyProcess(const Claim& claim, const char* reason) {
+  if (claim.size <= 1) return;
+  failUsage("{}={} but this program sees one process: {} (RONDO_PERF_RANKS=1 runs one on purpose)", claim.name,
+            claim.size, reason);
 }
 
 }  // namespace
 
 std::vector<std::string> Launcher::gather(const std::string& text) {
+  auto longest = static_cast<double>(text.size());
+  reduce({&longest, 1}, Reduce::Max);
+  const auto width = static_cast<size_t>(longest);
   // Sums with zeros: every launcher can reduce doubles.
-  std::vector<double> table(static_cast<size_t>(processes_) * kTextBytes, 0);
-  for (size_t i = 0; i < std::min(text.size(), kTextBytes); ++i) {
-    table[static_cast<size_t>(process_) * kTextBytes + i] = static_cast<unsigned char>(text[i]);
+  std::vector<double> table(static_cast<size_t>(processes_) * width, 0);
+  for (size_t i = 0; i < text.size(); ++i) {
+    table[static_cast<size_t>(process_) * width + i] = static_cast<unsigned char>(text[i]);
   }
   reduce(table, Reduce::Sum);
   std::vector<std::string> texts(static_cast<size_t>(processes_));
   for (size_t i = 0; i < table.size(); ++i) {
-    if (table[i] != 0) texts[i / kTextBytes] += static_cast<char>(static_cast<unsigned char>(table[i]));
+    if (table[i] != 0) texts[i / width] += static_cast<char>(static_cast<unsigned char>(table[i]));
   }
   return texts;
 }
@@ -106,12 +116,13 @@ void Launcher::abort(int status) {
 
 std::unique_ptr<Launcher> makeLauncher() {
   if (std::getenv("RONDO_PERF_RANKS")) return makeLauncherByHand();
+  const Claim claim = readClaim();
 #ifdef PERF_MPI
   std::unique_ptr<Launcher> launcher = makeMpiLauncher();
-  if (launcher->processes() == 1) refuseLonelyProcess("it was built with another MPI than the launcher's");
+  if (launcher->processes() == 1) refuseLonelyProcess(claim, "it was built with another MPI than the launcher's");
   return launcher;
 #else
-  refuseLonelyProcess("it was built without MPI");
+  refuseLonelyProcess(claim, "it was built without MPI");
   return std::make_unique<SingleLauncher>();
 #endif
 }

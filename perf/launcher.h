@@ -39,7 +39,7 @@ class Launcher {
   virtual void barrier() = 0;
   virtual void reduce(std::span<double> values, Reduce kind) = 0;
 
-  // Every process gets every process's text, in their order. Texts are cut at 1,000 bytes.
+  // Every process gets every process's text, in their order.
   std::vector<std::string> gather(const std::string& text);
 
   // Ends all processes; any thread.
