@@ -31,7 +31,9 @@ struct Float32Format {
   static constexpr bool kFloating = true;
   static constexpr Bits kNan = 0x7fc00000u;
   static RONDO_DEVICE float decode(Bits bits) { return __builtin_bit_cast(float, bits); }
-  static RONDO_DEVICE Bits encode(float value) { return value != value ? kNan : __builtin_bit_cast(Bits, value); }
+  static RONDO_DEVICE Bits encode(float value) {
+    return arch::select(value != value, kNan, __builtin_bit_cast(Bits, value));
+  }
 };
 
 struct Float64Format {
@@ -40,7 +42,9 @@ struct Float64Format {
   static constexpr bool kFloating = true;
   static constexpr Bits kNan = 0x7ff8000000000000u;
   static RONDO_DEVICE double decode(Bits bits) { return __builtin_bit_cast(double, bits); }
-  static RONDO_DEVICE Bits encode(double value) { return value != value ? kNan : __builtin_bit_cast(Bits, value); }
+  static RONDO_DEVICE Bits encode(double value) {
+    return arch::select(value != value, kNan, __builtin_bit_cast(Bits, value));
+  }
 };
 
 // The 16-bit formats compute in float. One operation on two of their values, rounded to float and then to 16 bits, is
@@ -51,7 +55,9 @@ struct Float16Format {
   static constexpr bool kFloating = true;
   static constexpr Bits kNan = 0x7e00u;
   static RONDO_DEVICE float decode(Bits bits) { return arch::halfToFloat(bits); }
-  static RONDO_DEVICE Bits encode(float value) { return value != value ? kNan : arch::floatToHalf(value); }
+  static RONDO_DEVICE Bits encode(float value) {
+    return static_cast<Bits>(arch::select<uint32_t>(value != value, kNan, arch::floatToHalf(value)));
+  }
 };
 
 struct Bfloat16Format {
@@ -60,7 +66,9 @@ struct Bfloat16Format {
   static constexpr bool kFloating = true;
   static constexpr Bits kNan = 0x7fc0u;
   static RONDO_DEVICE float decode(Bits bits) { return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16); }
-  static RONDO_DEVICE Bits encode(float value) { return value != value ? kNan : arch::floatToBfloat16(value); }
+  static RONDO_DEVICE Bits encode(float value) {
+    return static_cast<Bits>(arch::select<uint32_t>(value != value, kNan, arch::floatToBfloat16(value)));
+  }
 };
 
 // --- combiners
@@ -100,10 +108,9 @@ struct FloatExtreme {
     const auto a = Format::decode(received);
     const auto b = Format::decode(own);
     const Bits zeros = kGreatest ? received & own : received | own;
-    const Bits unequal = (kGreatest ? a < b : b < a) ? own : received;
-    const Bits ordered = a == b ? zeros : unequal;
-    const Bits first = a != a ? Format::kNan : ordered;
-    return b != b ? Format::kNan : first;
+    const Bits unequal = arch::select(kGreatest ? a < b : b < a, own, received);
+    const Bits ordered = arch::select(a == b, zeros, unequal);
+    return arch::select((a != a) | (b != b), Format::kNan, ordered);
   }
 };
 
