@@ -29,6 +29,7 @@ struct Float32Format {
   using Bits = uint32_t;
   using Value = float;
   static constexpr bool kFloating = true;
+  static constexpr Bits kInfinity = 0x7f800000u;
   static constexpr Bits kNan = 0x7fc00000u;
   static RONDO_DEVICE float decode(Bits bits) { return __builtin_bit_cast(float, bits); }
   static RONDO_DEVICE Bits encode(float value) {
@@ -40,6 +41,7 @@ struct Float64Format {
   using Bits = uint64_t;
   using Value = double;
   static constexpr bool kFloating = true;
+  static constexpr Bits kInfinity = 0x7ff0000000000000u;
   static constexpr Bits kNan = 0x7ff8000000000000u;
   static RONDO_DEVICE double decode(Bits bits) { return __builtin_bit_cast(double, bits); }
   static RONDO_DEVICE Bits encode(double value) {
@@ -53,6 +55,7 @@ struct Float16Format {
   using Bits = uint16_t;
   using Value = float;
   static constexpr bool kFloating = true;
+  static constexpr Bits kInfinity = 0x7c00u;
   static constexpr Bits kNan = 0x7e00u;
   static RONDO_DEVICE float decode(Bits bits) { return arch::halfToFloat(bits); }
   static RONDO_DEVICE Bits encode(float value) {
@@ -64,6 +67,7 @@ struct Bfloat16Format {
   using Bits = uint16_t;
   using Value = float;
   static constexpr bool kFloating = true;
+  static constexpr Bits kInfinity = 0x7f80u;
   static constexpr Bits kNan = 0x7fc0u;
   static RONDO_DEVICE float decode(Bits bits) { return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16); }
   static RONDO_DEVICE Bits encode(float value) {
@@ -100,17 +104,24 @@ struct Extreme {
   }
 };
 
-// Floating types. Equal values differ in bits only as -0 and +0, and there 'and' is +0 unless both are -0.
+// Floating types, by their bits alone: with the magnitude of negative numbers inverted they are ordered as signed
+// integers, -0 before +0.
 template <class Format, bool kGreatest>
 struct FloatExtreme {
   using Bits = typename Format::Bits;
+  using Key = std::make_signed_t<Bits>;
+  static constexpr Key kMagnitude = static_cast<Key>(static_cast<Bits>(~Bits{0}) >> 1);
+
+  static RONDO_DEVICE Key key(Bits bits) {
+    const Key value = static_cast<Key>(bits);
+    return static_cast<Key>(value ^ ((value >> (8 * sizeof(Bits) - 1)) & kMagnitude));
+  }
+  static RONDO_DEVICE bool isNan(Bits bits) {
+    return static_cast<Key>(bits & kMagnitude) > static_cast<Key>(Format::kInfinity);
+  }
   RONDO_DEVICE Bits operator()(Bits received, Bits own) const {
-    const auto a = Format::decode(received);
-    const auto b = Format::decode(own);
-    const Bits zeros = kGreatest ? received & own : received | own;
-    const Bits unequal = arch::select(kGreatest ? a < b : b < a, own, received);
-    const Bits ordered = arch::select(a == b, zeros, unequal);
-    return arch::select((a != a) | (b != b), Format::kNan, ordered);
+    const Bits extreme = arch::select((key(received) < key(own)) == kGreatest, own, received);
+    return arch::select(isNan(received) | isNan(own), Format::kNan, extreme);
   }
 };
 
