@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "device/shared/report.h"
 #include "src/base/env.h"
 #include "src/base/error.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "device/shared/limits.h"
 #include "device/shared/fifo.h"
+#include "device/shared/limits.h"
 
 namespace rondo {
 
