@@ -2,12 +2,11 @@
 // Copyright The Rondo Authors
 //
 // How a communicator is made: ranks meet, compare settings, allocate and map FIFOs, and connect the control plane.
-#include <sys/random.h>
-
 #include <cstring>
 
 #include "src/base/env.h"
 #include "src/base/error.h"
+#include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/comm/communicator.h"
 #include "src/comm/exchange.h"
@@ -27,12 +26,6 @@ struct RankRecord {
 };
 
 struct Nothing {};
-
-uint64_t randomNumber() {
-  uint64_t number = 0;
-  if (getrandom(&number, sizeof(number), 0) != sizeof(number)) failErrno("getrandom");
-  return number;
-}
 
 void checkVersions(const std::vector<RankRecord>& records) {
   for (size_t rank = 0; rank < records.size(); ++rank) {
@@ -87,7 +80,7 @@ void Communicator::join(Bootstrap& bootstrap) {
     record.limits = deviceLimits();
     record.settings = readSettings(record.limits, config_.minChannels, config_.maxChannels);
     record.location = {hostIdentity(), runtime::deviceProperties(device_).busId};
-    record.id = randomNumber();
+    record.id = randomBits();
     std::strncpy(record.host, hostName().c_str(), sizeof(record.host) - 1);
     return record;
   });
