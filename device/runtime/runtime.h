@@ -30,6 +30,7 @@ struct DeviceProperties {
   int residentBlocks;      // blocks of kernels like ours that can run together on one multiprocessor; 1 if not known
   uint64_t busId;          // identifies the device on its host
   std::string name;
+  bool isEmulated;
 };
 DeviceProperties deviceProperties(int device);
 

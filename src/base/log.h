@@ -3,7 +3,8 @@
 //
 // The log, in the format users of NCCL know: "host:pid:tid [device] NCCL INFO text", warnings with time, file and line.
 // NCCL_DEBUG (VERSION, WARN, INFO, ABORT, TRACE), NCCL_DEBUG_SUBSYS (list, ^ inverts) and NCCL_DEBUG_FILE (%h, %p)
-// choose what is written and where. Any thread; whole lines only; a log call never takes another lock.
+// choose what is written and where; they are read at the first log call. Any thread; one write call per line; no log call
+// takes a lock once they are read. A file that exists is appended to.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,22 +35,29 @@ enum Subsystem : uint64_t {
   kAll = ~uint64_t{0}
 };
 
-// True when a line of this level and subsystem would be written; cheap (one relaxed load after the first call).
+// True when a line of this level and subsystem would be written; cheap (one load after the first call). Warnings are of
+// every subsystem.
 bool enabled(Level level, uint64_t subsystem);
 
 // The device number in the line's brackets for this thread; -1 (default): the line says [-].
 void setThreadDevice(int device);
 
+// file and line: nullptr and 0 where the line shall not name its source.
 void writeLine(Level level, const char* file, int line, const std::string& text);
+
+// Forgets the settings: the next log call reads the variables again. No other thread may log meanwhile.
+void readAgain();
 
 template <class... Args>
 void info(uint64_t subsystem, fmt::format_string<Args...> format, Args&&... args) {
-  if (enabled(Level::kInfo, subsystem)) writeLine(Level::kInfo, nullptr, 0, fmt::format(format, std::forward<Args>(args)...));
+  if (enabled(Level::kInfo, subsystem))
+    writeLine(Level::kInfo, nullptr, 0, fmt::format(format, std::forward<Args>(args)...));
 }
 
 template <class... Args>
 void trace(uint64_t subsystem, fmt::format_string<Args...> format, Args&&... args) {
-  if (enabled(Level::kTrace, subsystem)) writeLine(Level::kTrace, nullptr, 0, fmt::format(format, std::forward<Args>(args)...));
+  if (enabled(Level::kTrace, subsystem))
+    writeLine(Level::kTrace, nullptr, 0, fmt::format(format, std::forward<Args>(args)...));
 }
 
 }  // namespace rondo::log

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Rondo Authors
+#include "device/kernels/kernel.h"
+
+#include "device/collectives/all_reduce.h"
+#include "device/collectives/broadcast.h"
+#include "device/primitives/barrier.h"
+#include "device/primitives/channel.h"
+
+namespace rondo {
+namespace {
+
+RONDO_DEVICE void runCall(RingChannel& channel, const Work& work, uint64_t depth) {
+  const uint64_t bytes = work.count * elementBytes(work.reduction.type);
+  const RingArgs args{work.ringIndex,     work.ringSize,      channelRange(bytes, work.channels, arch::blockIndex()),
+                      work.stepBytes,     work.stepsPerChunk, mustSplit(depth, work.stepsPerChunk)};
+  channel.startCall(work);
+  switch (work.kind) {
+    case CollectiveKind::kBroadcast:
+      broadcastRing(channel, args);
+      break;
+    case CollectiveKind::kAllReduce:
+      allReduceRing(channel, args);
+      break;
+  }
+}
+
+RONDO_DEVICE void clearShared(ProgressShared& shared) {
+  arch::Reconverge scope;
+  if (arch::waveIndex() == 0 && arch::oneLane()) {
+    for (Word& word : shared.done) arch::storeRelaxed<arch::Scope::kBlock>(word, 0);
+    arch::storeRelaxed<arch::Scope::kBlock>(shared.grantReceive, 0);
+    arch::storeRelaxed<arch::Scope::kBlock>(shared.grantSend, 0);
+    arch::storeRelaxed<arch::Scope::kBlock>(shared.never, 0);
+    arch::storeRelaxed<arch::Scope::kBlock>(shared.workerBarrier, 0);
+  }
+}
+
+// One block per channel. Wave 0 drives the FIFOs, the other waves move and reduce.
+RONDO_KERNEL void collectiveKernel(RONDO_KERNEL_ARGS(KernelArgs, args)) {
+  ProgressShared& shared = *arch::blockShared<ProgressShared>();
+  ChannelState& state = args.channels[arch::blockIndex()];
+  const unsigned workers = arch::waveCount() - 1;
+  clearShared(shared);
+  arch::syncBlock();
+  if (arch::waveIndex() == 0) {
+    runProgress(state, shared, workers);
+    return;
+  }
+  RingChannel channel(state, shared, arch::waveIndex() - 1, workers);
+  WaveBarrier barrier(shared.workerBarrier, workers);
+  for (uint32_t i = 0; i < args.workCount; ++i) {
+    if (i > 0) barrier.arriveAndWait();  // a call may read what an earlier one of the launch wrote, in other parts
+    if (arch::blockIndex() < args.works[i].channels) runCall(channel, args.works[i], state.send.depth);
+  }
+  channel.finish();
+}
+
+}  // namespace
+
+void launchCollectives(const KernelArgs& args, unsigned blocks, unsigned workers, unsigned waveSize,
+                       runtime::Stream stream) {
+  const arch::LaunchShape shape{blocks, (workers + 1) * waveSize, 1};
+  runtime::check(arch::launchKernel(&collectiveKernel, shape, args, stream), "launch of a collective");
+}
+
+}  // namespace rondo

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Rondo Authors
+//
+// A communicator: one rank's membership. Made by one thread (init is a collective), then used by any thread. Calls take
+// effect in the order in which they take its mutex. Owned by its CommHandle, and after Destroy or Abort by its Family
+// until no peer needs its memory any more.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/runtime/runtime.h"
+#include "device/shared/work.h"
+#include "src/comm/report.h"
+#include "src/plan/plan.h"
+#include "src/plan/settings.h"
+#include "src/topology/topology.h"
+#include "transport/bootstrap/bootstrap.h"
+#include "transport/bootstrap/control.h"
+#include "transport/peer/peer.h"
+
+namespace rondo {
+
+// What ncclConfig_t says, with 0 for what is not given.
+struct CommConfig {
+  bool blocking = true;
+  int minChannels = 0;
+  int maxChannels = 0;
+};
+
+struct InitRequest {
+  ncclUniqueId id;
+  int ranks;
+  int rank;
+  int device;
+  CommConfig config;
+};
+
+struct StreamCall {
+  Call call;
+  runtime::Stream stream;
+};
+
+class Communicator {
+ public:
+  // Joins the other ranks; ends early with an error once 'cancelled' is true.
+  Communicator(const InitRequest& request, const std::atomic<bool>& cancelled);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return ranks_; }
+  int device() const { return device_; }
+  uint64_t id() const { return id_; }
+
+  // Enqueues checked calls in order. Throws; a communicator that has failed refuses with its first error.
+  void enqueue(const std::vector<StreamCall>& calls);
+
+  // The first error, ncclSuccess if there is none.
+  ncclResult_t asyncError() const;
+  std::string errorText() const;
+  void throwIfFailed() const;
+
+  // The host waits until everything enqueued has ended.
+  void flush();
+
+  // Ends running kernels and tells the other ranks.
+  void abort();
+
+  // This rank will touch no peer's memory any more. Then: have all ranks said so?
+  void leave();
+  bool allLeft() const;
+  void waitAllLeft();
+
+ private:
+  void join(Bootstrap& bootstrap, const AbortPredicate& aborted);
+  void connect(Bootstrap& bootstrap, const AbortPredicate& aborted);
+  void fail(ncclResult_t code, const std::string& text);
+  void checkReport();
+  void copyLocally(const StreamCall& call);
+  void launchBatch(KernelArgs& args, runtime::Stream stream);
+  DeviceLimits deviceLimits() const;
+
+  const int rank_;
+  const int ranks_;
+  const int device_;
+  const CommConfig config_;
+  uint64_t id_ = 0;  // random, the same on all ranks
+  Settings settings_{};
+  Ring ring_;
+  std::unique_ptr<Report> report_;
+  std::unique_ptr<PeerTransport> peer_;
+  runtime::DeviceMemory channels_;  // ChannelState per channel
+
+  std::mutex mutex_;  // protects what follows; taken before errorMutex_
+  uint64_t sequence_ = 0;
+  runtime::Stream lastStream_ = nullptr;
+  bool launched_ = false;
+  std::unique_ptr<runtime::Event> lastLaunch_;
+
+  mutable std::mutex errorMutex_;  // protects error_ and errorText_; a leaf lock
+  ncclResult_t error_ = ncclSuccess;
+  std::string errorText_;
+  bool mismatchRaised_ = false;  // service thread only
+  std::atomic<bool> controlReady_{false};  // control_ may be used by its own callbacks
+
+  std::unique_ptr<ControlPlane> control_;  // last: its callbacks use the rest
+};
+
+}  // namespace rondo

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Rondo Authors
+//
+// How a communicator is made: ranks meet, compare settings, allocate and map FIFOs, and connect the control plane.
+#include <cstring>
+
+#include "src/base/env.h"
+#include "src/base/error.h"
+#include "src/base/host.h"
+#include "src/base/log.h"
+#include "src/comm/communicator.h"
+#include "src/comm/exchange.h"
+
+namespace rondo {
+namespace {
+
+constexpr uint32_t kProtocolVersion = 1;  // of what ranks exchange and of the FIFO
+
+struct RankRecord {
+  uint32_t version;
+  SettingsRequest settings;
+  DeviceLimits limits;
+  Location location;
+  uint64_t id;  // rank 0's becomes the communicator's
+  char host[64];
+};
+
+struct Nothing {};
+
+void checkVersions(const std::vector<RankRecord>& records) {
+  for (size_t rank = 0; rank < records.size(); ++rank) {
+    if (records[rank].version != records[0].version) {
+      fail(ncclInvalidUsage, "ranks use different versions of Rondo: protocol {} on rank 0, {} on rank {}",
+           records[0].version, records[rank].version, rank);
+    }
+  }
+}
+
+// Every pair of neighbours must share a host: the peer transport maps memory.
+void checkReachable(const std::vector<RankRecord>& records, const Topology& topology) {
+  for (uint32_t rank = 1; rank < topology.ranks(); ++rank) {
+    if (topology.sameHost(0, rank)) continue;
+    fail(ncclInvalidUsage,
+         "rank 0 is on host {} and rank {} on host {}: this version connects ranks of one host only (NCCL_HOSTID, if "
+         "set, must be the same)",
+         records[0].host, rank, records[rank].host);
+  }
+}
+
+}  // namespace
+
+DeviceLimits Communicator::deviceLimits() const {
+  const runtime::DeviceProperties properties = runtime::deviceProperties(device_);
+  const auto wave = static_cast<uint32_t>(properties.waveSize);
+  DeviceLimits limits{};
+  limits.waveSize = wave;
+  limits.residentBlocks = static_cast<uint32_t>(properties.multiprocessors * properties.residentBlocks);
+  limits.defaultWorkerThreads = properties.isEmulated ? kEmulatedWorkers * wave : kMaxWorkerThreads;
+  limits.defaultChannels = properties.isEmulated ? kEmulatedChannels : kGpuChannels;
+  return limits;
+}
+
+Communicator::Communicator(const InitRequest& request, const std::atomic<bool>& cancelled)
+    : rank_(request.rank), ranks_(request.ranks), device_(request.device), config_(request.config) {
+  const runtime::DeviceGuard guard(device_);
+  log::setThreadDevice(device_);
+  env::nameIgnored();
+  log::info(log::kInit, "ncclCommInitRank rank {} nranks {} cudaDev {} - Init START", rank_, ranks_, device_);
+  const AbortPredicate aborted = [&cancelled] { return cancelled.load(); };
+  join(*connectSocketBootstrap(request.id, rank_, ranks_, aborted), aborted);
+  log::info(log::kInit, "ncclCommInitRank rank {} nranks {} cudaDev {} depth {} slot {} bytes channels {} - Init COMPLETE",
+            rank_, ranks_, device_, settings_.depth, settings_.slotBytes, settings_.maxChannels);
+}
+
+void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
+  const auto records = exchange<RankRecord>(bootstrap, [&] {
+    RankRecord record{};
+    record.version = kProtocolVersion;
+    record.limits = deviceLimits();
+    record.settings = readSettings(record.limits, config_.minChannels, config_.maxChannels);
+    record.location = {hostIdentity(), runtime::deviceProperties(device_).busId};
+    record.id = randomBits();
+    std::strncpy(record.host, hostName().c_str(), sizeof(record.host) - 1);
+    return record;
+  });
+  checkVersions(records);
+  id_ = records[0].id;
+  std::vector<Location> locations;
+  for (const RankRecord& record : records) locations.push_back(record.location);
+  const Topology topology(std::move(locations));
+  checkReachable(records, topology);
+  ring_ = makeRing(topology, static_cast<uint32_t>(rank_));
+
+  std::vector<SettingsRequest> requests;
+  for (uint32_t rank = 0; rank < topology.ranks(); ++rank) {
+    requests.push_back(records[rank].settings);
+    requests.back().channelsThatFit = channelsThatFit(records[rank].limits, topology.ranksOnDeviceOf(rank));
+  }
+  const uint32_t wave = records[static_cast<size_t>(rank_)].limits.waveSize;
+  settings_ = agreeOnSettings(requests, static_cast<uint32_t>(rank_), wave);
+  connect(bootstrap, aborted);
+}
+
+void Communicator::connect(Bootstrap& bootstrap, const AbortPredicate& aborted) {
+  const auto addresses = exchange<PeerAddress>(bootstrap, [&] {
+    report_ = std::make_unique<Report>();
+    lastLaunch_ = std::make_unique<runtime::Event>();
+    if (ranks_ > 1) peer_ = std::make_unique<PeerTransport>(FifoShape{settings_.maxChannels, settings_.depth, settings_.slotBytes}, rank_);
+    return peer_ ? peer_->address() : PeerAddress{};
+  });
+  if (ranks_ == 1) return;
+  control_ = std::make_unique<ControlPlane>(
+      bootstrap, ControlCallbacks{[this](ncclResult_t code, int, const std::string& text) { fail(code, text); },
+                                  [this] { checkReport(); }},
+      aborted);
+  controlReady_ = true;
+  exchange<Nothing>(bootstrap, [&] {
+    peer_->connect(addresses[ring_.previous()], addresses[ring_.next()]);
+    std::vector<ChannelState> states(settings_.maxChannels);
+    for (uint32_t channel = 0; channel < settings_.maxChannels; ++channel) {
+      ChannelState& state = states[channel];
+      state.receive = peer_->receiveFifo(channel);
+      state.send = peer_->sendFifo(channel);
+      state.previous = ring_.previous();
+      state.next = ring_.next();
+      state.report = &report_->page();
+    }
+    channels_ = runtime::DeviceMemory(states.size() * sizeof(ChannelState), runtime::MemoryUse::kPrivate);
+    runtime::copyToDevice(channels_.data(), states.data(), states.size() * sizeof(ChannelState));
+    return Nothing{};
+  });
+}
+
+}  // namespace rondo
