@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "device/arch/arch.h"
+#include "device/arch/compute.h"
 #include "device/primitives/lane_loops.h"
 
 namespace rondo {
@@ -20,6 +21,7 @@ template <class T>
 struct CopyKernel {
   using Bits = T;
   static constexpr bool kReceives = false;
+  static constexpr size_t kInFlight = 4;
   RONDO_DEVICE T operator()(T, T own) const { return own; }
 };
 
@@ -46,11 +48,9 @@ RONDO_DEVICE void copyUnits(const Ranges& ranges, size_t bytes, Share share) {
   const size_t wanted = past == 0 ? 0 : sizeof(Unit) - past;
   const size_t head = wanted < bytes ? wanted : bytes;
   const size_t units = (bytes - head) / sizeof(Unit);
-  processElementRange(advanced(ranges, head), share(units), CopyKernel<Unit>{});
-  const arch::Tile edge = share(bytes - units * sizeof(Unit));
-  for (size_t e = edge.begin; e < edge.end; e += edge.stride) {
-    processElements<1>(ranges, e < head ? e : e + units * sizeof(Unit), 0, true, CopyKernel<uint8_t>{});
-  }
+  processElementRange(advanced(ranges, head), {units, 0}, share(units), CopyKernel<Unit>{});
+  const size_t inUnits = units * sizeof(Unit);
+  processElementRange(ranges, {head, inUnits}, share(bytes - inUnits), CopyKernel<uint8_t>{});
 }
 
 // The widest access on which all ranges agree.

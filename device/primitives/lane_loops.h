@@ -18,11 +18,15 @@
 #include <cstring>
 
 #include "device/arch/arch.h"
+#include "device/arch/compute.h"
 
 namespace rondo::lanes {
 
 constexpr size_t kPackBytes = 16;
-constexpr size_t kInFlight = 4;
+
+// Accesses of a lane that are loaded before the first is used. Unpacked bytes take four times their registers.
+template <class Bits>
+constexpr size_t kMostInFlight = sizeof(Bits) == 1 ? 2 : 4;
 
 // The ranges of one operation. second may be null; so is received where the kernel has one input. Outputs may equal
 // inputs; ranges that overlap in any other way are not allowed.
@@ -125,19 +129,20 @@ RONDO_DEVICE void processPacks(const Ranges& ranges, size_t index, size_t stride
     if (Kernel::kReceives) received[k] = *at<const P>(ranges.received, index + k * stride);
   }
   for (size_t k = 0; k < kCount; ++k) {
-    P result;
     for (size_t e = 0; e < sizeof(P) / sizeof(typename Kernel::Bits); ++e) {
-      result.elements[e] = kernel(Kernel::kReceives ? received[k].elements[e] : 0, own[k].elements[e]);
+      own[k].elements[e] = kernel(Kernel::kReceives ? received[k].elements[e] : 0, own[k].elements[e]);
     }
-    *at<P>(ranges.out, index + k * stride) = result;
-    if (ranges.second != nullptr) *at<P>(ranges.second, index + k * stride) = result;
+    *at<P>(ranges.out, index + k * stride) = own[k];
   }
+  if (ranges.second == nullptr) return;
+  for (size_t k = 0; k < kCount; ++k) *at<P>(ranges.second, index + k * stride) = own[k];
 }
 
 template <class Bits>
 RONDO_DEVICE Bits loadElement(const char* base, size_t index, bool aligned) {
   if (aligned) return *at<const Bits>(base, index);
   uint64_t bits = 0;
+  RONDO_ROLLED
   for (unsigned b = 0; b < sizeof(Bits); ++b) {
     bits |= static_cast<uint64_t>(static_cast<unsigned char>(base[index * sizeof(Bits) + b])) << (8 * b);
   }
@@ -150,6 +155,7 @@ RONDO_DEVICE void storeElement(char* base, size_t index, Bits value, bool aligne
     *at<Bits>(base, index) = value;
     return;
   }
+  RONDO_ROLLED
   for (unsigned b = 0; b < sizeof(Bits); ++b) {
     base[index * sizeof(Bits) + b] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * b));
   }
@@ -167,52 +173,61 @@ RONDO_DEVICE void processElements(const Ranges& ranges, size_t index, size_t str
     received[k] = Kernel::kReceives ? loadElement<Bits>(ranges.received, index + k * stride, aligned) : Bits{};
   }
   for (size_t k = 0; k < kCount; ++k) {
-    const Bits result = kernel(received[k], own[k]);
-    storeElement(ranges.out, index + k * stride, result, aligned);
-    if (ranges.second != nullptr) storeElement(ranges.second, index + k * stride, result, aligned);
+    own[k] = kernel(received[k], own[k]);
+    storeElement(ranges.out, index + k * stride, own[k], aligned);
   }
+  if (ranges.second == nullptr) return;
+  for (size_t k = 0; k < kCount; ++k) storeElement(ranges.second, index + k * stride, own[k], aligned);
 }
 
+// Elements one by one, without the 'gap' elements that follow the first 'head' ones.
+struct Elements {
+  size_t head;
+  size_t gap;
+};
+
 template <class Kernel>
-RONDO_DEVICE void processElementRange(const Ranges& ranges, arch::Tile lane, const Kernel& kernel) {
-  using Bits = typename Kernel::Bits;
+RONDO_DEVICE void processElementRange(const Ranges& ranges, Elements elements, arch::Tile lane, const Kernel& kernel) {
+  constexpr size_t kInFlight = Kernel::kInFlight;
+  const bool aligned = misalignment(ranges, sizeof(typename Kernel::Bits)) == 0;
   size_t i = lane.begin;
-  if (misalignment(ranges, sizeof(Bits)) == 0) {
+  if (kInFlight > 1 && aligned && elements.gap == 0) {
+    RONDO_ROLLED
     for (; i + (kInFlight - 1) * lane.stride < lane.end; i += kInFlight * lane.stride) {
       processElements<kInFlight>(ranges, i, lane.stride, true, kernel);
     }
-    for (; i < lane.end; i += lane.stride) processElements<1>(ranges, i, lane.stride, true, kernel);
-  } else {
-    for (; i < lane.end; i += lane.stride) processElements<1>(ranges, i, lane.stride, false, kernel);
+  }
+  RONDO_ROLLED
+  for (; i < lane.end; i += lane.stride) {
+    processElements<1>(ranges, i < elements.head ? i : i + elements.gap, 0, aligned, kernel);
   }
 }
 
 // 'share' maps a count to the lane's tile of it, as arch::tile does.
 template <class Kernel, class Share>
 RONDO_DEVICE void processStrided(const Ranges& ranges, size_t count, const Kernel& kernel, Share share) {
+  constexpr size_t kInFlight = Kernel::kInFlight;
   constexpr size_t kElement = sizeof(typename Kernel::Bits);
   constexpr size_t kPerPack = kPackBytes / kElement;
   const size_t past = reinterpret_cast<uintptr_t>(ranges.out) % kPackBytes;
   const size_t head = past == 0 ? 0 : (kPackBytes - past) / kElement;
-  if (!agree(ranges, kPackBytes) || past % kElement != 0 || count < head + kPerPack) {
-    processElementRange(ranges, share(count), kernel);
-    return;
-  }
-  const size_t packs = (count - head) / kPerPack;
-  const Ranges body = advanced(ranges, head * kElement);
+  const bool packed = agree(ranges, kPackBytes) && past % kElement == 0 && count >= head + kPerPack;
+  const size_t packs = packed ? (count - head) / kPerPack : 0;
+
+  const Ranges body = advanced(ranges, packed ? head * kElement : 0);
   const arch::Tile lane = share(packs);
   size_t i = lane.begin;
-  for (; i + (kInFlight - 1) * lane.stride < lane.end; i += kInFlight * lane.stride) {
-    processPacks<kInFlight>(body, i, lane.stride, kernel);
+  if (kInFlight > 1) {
+    RONDO_ROLLED
+    for (; i + (kInFlight - 1) * lane.stride < lane.end; i += kInFlight * lane.stride) {
+      processPacks<kInFlight>(body, i, lane.stride, kernel);
+    }
   }
+  RONDO_ROLLED
   for (; i < lane.end; i += lane.stride) processPacks<1>(body, i, lane.stride, kernel);
 
-  // Head and tail together are less than two packs: one pass of at most 30 lanes.
-  const size_t edges = count - packs * kPerPack;
-  const arch::Tile edge = share(edges);
-  for (size_t e = edge.begin; e < edge.end; e += edge.stride) {
-    processElements<1>(ranges, e < head ? e : e + packs * kPerPack, 0, true, kernel);
-  }
+  // Without packs all elements; else head and tail, less than two packs: one pass of at most 30 lanes.
+  processElementRange(ranges, {head, packs * kPerPack}, share(count - packs * kPerPack), kernel);
 }
 
 // --- the lane's part

@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "device/arch/arch.h"
-#include "device/arch/float_formats.h"
+#include "device/arch/compute.h"
 
 namespace rondo {
 
@@ -75,12 +75,13 @@ struct Bfloat16Format {
   }
 };
 
-// --- combiners
+// --- combiners. kCostly: an element takes so long that loading ahead gains nothing.
 
 // Integer sums and products wrap. Instantiated for unsigned formats only: the signed result has the same bits.
 template <class Format>
 struct Sum {
   using Bits = typename Format::Bits;
+  static constexpr bool kCostly = false;
   RONDO_DEVICE Bits operator()(Bits received, Bits own) const {
     return Format::encode(static_cast<typename Format::Value>(Format::decode(received) + Format::decode(own)));
   }
@@ -89,6 +90,7 @@ struct Sum {
 template <class Format>
 struct Product {
   using Bits = typename Format::Bits;
+  static constexpr bool kCostly = false;
   RONDO_DEVICE Bits operator()(Bits received, Bits own) const {
     return Format::encode(static_cast<typename Format::Value>(Format::decode(received) * Format::decode(own)));
   }
@@ -98,6 +100,7 @@ struct Product {
 template <class Format, bool kGreatest>
 struct Extreme {
   using Bits = typename Format::Bits;
+  static constexpr bool kCostly = false;
   RONDO_DEVICE Bits operator()(Bits received, Bits own) const {
     const bool less = Format::decode(received) < Format::decode(own);
     return less == kGreatest ? own : received;
@@ -109,6 +112,7 @@ struct Extreme {
 template <class Format, bool kGreatest>
 struct FloatExtreme {
   using Bits = typename Format::Bits;
+  static constexpr bool kCostly = false;
   using Key = std::make_signed_t<Bits>;
   static constexpr Key kMagnitude = static_cast<Key>(static_cast<Bits>(~Bits{0}) >> 1);
 
@@ -143,24 +147,26 @@ struct Scale {
 template <class Format>
 struct ScaledSum {
   using Bits = typename Format::Bits;
+  static constexpr bool kCostly = false;
   Scale<Format> scale;
   RONDO_DEVICE Bits operator()(Bits received, Bits own) const { return Sum<Format>()(received, scale(own)); }
 };
 
-// The last sum of an integer average: wraps, then is read in the format's sign and divided, truncating toward zero.
+// The last sum of an integer average: wraps, then is read in the format's sign and divided, truncating toward zero. The
+// magnitude is what is divided, since the number of ranks need not fit a small signed type.
 template <class Format>
 struct DividedSum {
   using Bits = typename Format::Bits;
-  using Value = typename Format::Value;
-  // Wide enough for every rank count, in the sign of the format: a byte's sum divided by 300 ranks is 0.
-  using Wide = std::conditional_t<(sizeof(Value) < 8) && std::is_signed_v<Value>, int64_t,
-                                  std::conditional_t<(sizeof(Value) < 4), uint32_t, Value>>;
-  Wide ranks;
+  using Wide = std::conditional_t<sizeof(Bits) == 8, uint64_t, uint32_t>;
+  static constexpr bool kCostly = true;
+  uint32_t ranks;
 
-  RONDO_DEVICE explicit DividedSum(uint32_t rankCount) : ranks(static_cast<Wide>(rankCount)) {}
   RONDO_DEVICE Bits operator()(Bits received, Bits own) const {
-    const Value sum = Format::decode(static_cast<Bits>(received + own));
-    return Format::encode(static_cast<Value>(static_cast<Wide>(sum) / ranks));
+    const auto sum = Format::decode(static_cast<Bits>(received + own));
+    const bool negative = std::is_signed_v<typename Format::Value> && sum < 0;
+    const Wide magnitude = negative ? Wide{0} - static_cast<Wide>(sum) : static_cast<Wide>(sum);
+    const Wide quotient = magnitude / ranks;
+    return static_cast<Bits>(negative ? Wide{0} - quotient : quotient);
   }
 };
 

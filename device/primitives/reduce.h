@@ -34,6 +34,7 @@ template <class Combiner>
 struct ReduceKernel {
   using Bits = typename Combiner::Bits;
   static constexpr bool kReceives = true;
+  static constexpr size_t kInFlight = Combiner::kCostly ? 1 : kMostInFlight<Bits>;
   static constexpr size_t kBlock = kBlockBytes / sizeof(Bits);
   Combiner combine;
   RONDO_DEVICE Bits operator()(Bits received, Bits own) const { return combine(received, own); }
@@ -43,6 +44,7 @@ template <class Format>
 struct ScaleKernel {
   using Bits = typename Format::Bits;
   static constexpr bool kReceives = false;
+  static constexpr size_t kInFlight = kMostInFlight<Bits>;
   static constexpr size_t kBlock = kBlockBytes / sizeof(Bits);
   Scale<Format> scale;
   RONDO_DEVICE Bits operator()(Bits, Bits own) const { return scale(own); }
@@ -74,7 +76,7 @@ RONDO_DEVICE void dispatchInteger(const Reduction& reduction, bool last, const L
     case RedOp::kSum:
       return loop.run(Sum<Wrapping>{});
     case RedOp::kAvg:
-      return last ? loop.run(DividedSum<Format>(reduction.ranks)) : loop.run(Sum<Wrapping>{});
+      return last ? loop.run(DividedSum<Format>{reduction.ranks}) : loop.run(Sum<Wrapping>{});
   }
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// The seam's number formats: conversions of the 16-bit floating types, which are one instruction on some targets and
-// integer arithmetic on others, and rounded float arithmetic that is never contracted into a fused multiply-add. Every
-// function gives the same bits on every target for every argument that is not a NaN; callers (device/primitives/
-// numbers.h) replace NaN results by the canonical one. Stateless; any thread, no seam operation inside.
+// The seam's arithmetic: what compilers do differently on each target. Conversions of the 16-bit floating types are one
+// instruction on some targets and integer arithmetic on others; rounded products are never contracted into a fused
+// multiply-add. Every function gives the same bits on every target for every argument that is not a NaN; callers
+// (device/primitives/numbers.h) replace NaN results by the canonical one. Stateless; any thread.
 //
+// RONDO_ROLLED                               before a loop that must not be unrolled: one kernel holds all types and
+//                                            operators, so code for the rare paths is kept small on GPUs
 // float halfToFloat(uint16_t)                exact
 // uint32_t floatToHalf(float)                to nearest, ties to even; in the low 16 bits
 // uint32_t floatToBfloat16(float)            likewise
@@ -25,11 +27,13 @@
 namespace rondo::arch {
 
 #if defined(RONDO_TARGET_CUDA) || defined(RONDO_TARGET_HIP)
+#define RONDO_ROLLED _Pragma("unroll 1")
 template <class Bits>
 RONDO_DEVICE Bits select(bool condition, Bits yes, Bits no) {
   return condition ? yes : no;
 }
 #else
+#define RONDO_ROLLED
 // By masks: a conditional expression would let the compiler move floating arithmetic into one of its arms, where it can
 // no longer vectorise it. For 8 bytes the conditional expression is the one that is vectorised.
 template <class Bits>
