@@ -21,7 +21,7 @@ struct GridSpec {
   unsigned threads;    // per block, a multiple of waveSize
   unsigned laneWaves;  // waves [0, laneWaves) have a fiber per lane, the others one fiber each
   unsigned waveSize;
-  ProgressModel model;
+  Progress model;
 };
 
 class Block {

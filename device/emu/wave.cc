@@ -6,7 +6,7 @@
 
 namespace rondo::emu {
 
-Wave::Wave(Block& block, unsigned index, unsigned waveSize, bool lanesOfTheirOwn, ProgressModel model, uint64_t* moved)
+Wave::Wave(Block& block, unsigned index, unsigned waveSize, bool lanesOfTheirOwn, Progress model, uint64_t* moved)
     : block_(block), index_(index), size_(waveSize), model_(model) {
   lanes_.resize(lanesOfTheirOwn ? waveSize : 1);
   for (unsigned i = 0; i < lanes_.size(); ++i) {
@@ -14,7 +14,7 @@ Wave::Wave(Block& block, unsigned index, unsigned waveSize, bool lanesOfTheirOwn
     lane.wave = this;
     lane.index = i;
     lane.alone = lanes_.size() == 1;
-    lane.stopsAtOperations = !lane.alone && model == ProgressModel::kLockstep;
+    lane.stopsAtOperations = !lane.alone && model == Progress::kLockstep;
     lane.moved = moved;
   }
 }
@@ -38,7 +38,7 @@ void Wave::resume(Lane& lane) {
 }
 
 WaveState Wave::run() {
-  if (lanes_.size() == 1 || model_ == ProgressModel::kIndependent) return runIndependent();
+  if (lanes_.size() == 1 || model_ == Progress::kIndependent) return runIndependent();
   return runLockstep();
 }
 

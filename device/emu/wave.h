@@ -10,16 +10,15 @@
 #include <vector>
 
 #include "device/emu/lane.h"
+#include "device/emu/options.h"
 
 namespace rondo::emu {
-
-enum class ProgressModel { kLockstep, kIndependent };
 
 enum class WaveState { kPaused, kAtBlockBarrier, kDone };
 
 class Wave {
  public:
-  Wave(Block& block, unsigned index, unsigned waveSize, bool lanesOfTheirOwn, ProgressModel model, uint64_t* moved);
+  Wave(Block& block, unsigned index, unsigned waveSize, bool lanesOfTheirOwn, Progress model, uint64_t* moved);
 
   void prepare(void (*entry)(void*), void* argument);
 
@@ -53,7 +52,7 @@ class Wave {
   Block& block_;
   unsigned index_;
   unsigned size_;
-  ProgressModel model_;
+  Progress model_;
   std::deque<Lane> lanes_;  // a deque: lanes do not move
   // Lockstep state: fronts waiting for their turn, the last one is active. Lanes at joins are in no front.
   std::vector<Lanes> fronts_;

@@ -8,7 +8,7 @@
 #include "src/comm/comm_handle.h"
 #include "src/comm/family.h"
 #include "src/comm/group.h"
-#include "transport/bootstrap/socket_bootstrap.h"
+#include "transport/bootstrap/bootstrap.h"
 
 namespace rondo {
 namespace {

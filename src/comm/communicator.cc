@@ -42,7 +42,7 @@ void Communicator::fail(ncclResult_t code, const std::string& text) {
 
 // On the service thread, now and then: a kernel's finding becomes everybody's error.
 void Communicator::checkReport() {
-  if (mismatchRaised_) return;
+  if (!controlReady_ || mismatchRaised_) return;
   const auto mismatch = report_->mismatch(rank_);
   if (!mismatch) return;
   mismatchRaised_ = true;
@@ -113,7 +113,7 @@ void Communicator::flush() {
 }
 
 void Communicator::abort() {
-  if (control_ && asyncError() == ncclSuccess) control_->abort();
+  if (control_) control_->raise(ncclRemoteError, rank_, fmt::format("{} aborted the communicator", control_->describe(rank_)));
   if (report_) report_->raiseAbort();
   flush();
 }
@@ -122,10 +122,12 @@ void Communicator::leave() {
   if (control_) control_->leave();
 }
 
-bool Communicator::allLeft() const { return !control_ || control_->allLeft(); }
+bool Communicator::allLeft() const { return !control_ || control_->waitAllLeft({}, std::chrono::milliseconds(0)); }
 
 void Communicator::waitAllLeft() {
-  if (control_) control_->waitAllLeft();
+  while (control_ && !control_->waitAllLeft({}, std::chrono::seconds(60))) {
+    log::info(log::kDestroy, "rank {} waits for the other ranks to destroy the communicator", rank_);
+  }
 }
 
 }  // namespace rondo

@@ -77,8 +77,8 @@ class Communicator {
   void waitAllLeft();
 
  private:
-  void join(Bootstrap& bootstrap);
-  void connect(Bootstrap& bootstrap);
+  void join(Bootstrap& bootstrap, const AbortPredicate& aborted);
+  void connect(Bootstrap& bootstrap, const AbortPredicate& aborted);
   void fail(ncclResult_t code, const std::string& text);
   void checkReport();
   void copyLocally(const StreamCall& call);
@@ -106,6 +106,7 @@ class Communicator {
   ncclResult_t error_ = ncclSuccess;
   std::string errorText_;
   bool mismatchRaised_ = false;  // service thread only
+  std::atomic<bool> controlReady_{false};  // control_ may be used by its own callbacks
 
   std::unique_ptr<ControlPlane> control_;  // last: its callbacks use the rest
 };

@@ -2,12 +2,11 @@
 // Copyright The Rondo Authors
 //
 // How a communicator is made: ranks meet, compare settings, allocate and map FIFOs, and connect the control plane.
-#include <sys/random.h>
-
 #include <cstring>
 
 #include "src/base/env.h"
 #include "src/base/error.h"
+#include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/comm/communicator.h"
 #include "src/comm/exchange.h"
@@ -27,12 +26,6 @@ struct RankRecord {
 };
 
 struct Nothing {};
-
-uint64_t randomNumber() {
-  uint64_t number = 0;
-  if (getrandom(&number, sizeof(number), 0) != sizeof(number)) failErrno("getrandom");
-  return number;
-}
 
 void checkVersions(const std::vector<RankRecord>& records) {
   for (size_t rank = 0; rank < records.size(); ++rank) {
@@ -73,21 +66,20 @@ Communicator::Communicator(const InitRequest& request, const std::atomic<bool>& 
   log::setThreadDevice(device_);
   env::nameIgnored();
   log::info(log::kInit, "ncclCommInitRank rank {} nranks {} cudaDev {} - Init START", rank_, ranks_, device_);
-  const std::unique_ptr<Bootstrap> bootstrap =
-      connectSocketBootstrap(request.id, rank_, ranks_, [&cancelled] { return cancelled.load(); });
-  join(*bootstrap);
+  const AbortPredicate aborted = [&cancelled] { return cancelled.load(); };
+  join(*connectSocketBootstrap(request.id, rank_, ranks_, aborted), aborted);
   log::info(log::kInit, "ncclCommInitRank rank {} nranks {} cudaDev {} depth {} slot {} bytes channels {} - Init COMPLETE",
             rank_, ranks_, device_, settings_.depth, settings_.slotBytes, settings_.maxChannels);
 }
 
-void Communicator::join(Bootstrap& bootstrap) {
+void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
   const auto records = exchange<RankRecord>(bootstrap, [&] {
     RankRecord record{};
     record.version = kProtocolVersion;
     record.limits = deviceLimits();
     record.settings = readSettings(record.limits, config_.minChannels, config_.maxChannels);
     record.location = {hostIdentity(), runtime::deviceProperties(device_).busId};
-    record.id = randomNumber();
+    record.id = randomBits();
     std::strncpy(record.host, hostName().c_str(), sizeof(record.host) - 1);
     return record;
   });
@@ -106,10 +98,10 @@ void Communicator::join(Bootstrap& bootstrap) {
   }
   const uint32_t wave = records[static_cast<size_t>(rank_)].limits.waveSize;
   settings_ = agreeOnSettings(requests, static_cast<uint32_t>(rank_), wave);
-  connect(bootstrap);
+  connect(bootstrap, aborted);
 }
 
-void Communicator::connect(Bootstrap& bootstrap) {
+void Communicator::connect(Bootstrap& bootstrap, const AbortPredicate& aborted) {
   const auto addresses = exchange<PeerAddress>(bootstrap, [&] {
     report_ = std::make_unique<Report>();
     lastLaunch_ = std::make_unique<runtime::Event>();
@@ -119,7 +111,9 @@ void Communicator::connect(Bootstrap& bootstrap) {
   if (ranks_ == 1) return;
   control_ = std::make_unique<ControlPlane>(
       bootstrap, ControlCallbacks{[this](ncclResult_t code, int, const std::string& text) { fail(code, text); },
-                                  [this] { checkReport(); }});
+                                  [this] { checkReport(); }},
+      aborted);
+  controlReady_ = true;
   exchange<Nothing>(bootstrap, [&] {
     peer_->connect(addresses[ring_.previous()], addresses[ring_.next()]);
     std::vector<ChannelState> states(settings_.maxChannels);

@@ -2,22 +2,15 @@
 // Copyright The Rondo Authors
 #include "src/topology/topology.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 #include <numeric>
 
 #include "src/base/env.h"
 #include "src/base/hash.h"
+#include "src/base/host.h"
 
 namespace rondo {
-
-std::string hostName() {
-  char name[256] = {};
-  if (gethostname(name, sizeof(name) - 1) != 0) return "unknown";
-  return name;
-}
 
 uint64_t hostIdentity() {
   if (const auto given = env::text("NCCL_HOSTID")) return hashText(*given);

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace rondo {
@@ -19,7 +19,6 @@ struct Location {
 
 // The identity of this host: a hash of NCCL_HOSTID if set, else of the boot id and the host name.
 uint64_t hostIdentity();
-std::string hostName();
 
 class Topology {
  public:

@@ -2,9 +2,8 @@
 // Copyright The Rondo Authors
 #include "transport/peer/peer.h"
 
-#include <sys/random.h>
-
 #include "src/base/error.h"
+#include "src/base/host.h"
 #include "src/base/log.h"
 
 namespace rondo {
@@ -19,11 +18,7 @@ struct PeerTransport::ChannelSegment {
 namespace {
 
 uint64_t thisProcess() {
-  static const uint64_t id = [] {
-    uint64_t random = 0;
-    if (getrandom(&random, sizeof(random), 0) != sizeof(random)) failErrno("getrandom");
-    return random;
-  }();
+  static const uint64_t id = randomBits();
   return id;
 }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Rondo Authors
+#include "device/emu/event.h"
+
+#include <cuda_runtime.h>
+
+#include <chrono>
+#include <utility>
+
+namespace rondo::emu {
+
+void EventRecord::reach() {
+  time_ns_ = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  reached_.store(1, std::memory_order_release);  // pairs with reached(): makes time_ns_ and the work before visible
+  reached_.notify_all();
+}
+
+void EventRecord::wait() const {
+  while (!reached()) reached_.wait(0, std::memory_order_acquire);
+}
+
+bool Event::timed() const {
+  return (flags_ & cudaEventDisableTiming) == 0;
+}
+
+std::shared_ptr<EventRecord> Event::latest() const {
+  std::lock_guard lock(mutex_);
+  return latest_;
+}
+
+void Event::setLatest(std::shared_ptr<EventRecord> record) {
+  std::lock_guard lock(mutex_);
+  latest_ = std::move(record);
+}
+
+}  // namespace rondo::emu

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Rondo Authors
+//
+// One rank of this process: device, stream, communicator, buffers. Made and closed by the main thread (the communicator
+// by the rank's thread with --parallel_init), used in between by the rank's thread alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu.h"
+#include "launcher.h"
+
+namespace perf {
+
+// Bytes before and after the receive buffer that no operation may touch.
+constexpr size_t kGuardBytes = 512;
+
+struct Rank {
+  int rank = 0;  // in the communicator
+  int device = 0;
+  cudaStream_t stream = nullptr;
+  ncclComm_t comm = nullptr;
+  char* send = nullptr;
+  char* recv_allocation = nullptr;
+
+  char* recv() const { return recv_allocation + kGuardBytes; }
+};
+
+// Which devices a process's ranks use: NCCL_TESTS_DEVICE or the place on the host, modulo the number of devices.
+std::vector<Rank> placeRanks(const Launcher& launcher, int ranks_per_process);
+
+// In one group. The ranks may be a part of the process's.
+void initCommunicators(std::span<Rank> ranks, int total_ranks, const ncclUniqueId& id);
+
+// Bytes of device memory that one rank needs for messages of up to max_bytes.
+double bytesPerRank(uint64_t max_bytes);
+
+// Throws UsageError on every process when some device lacks memory for its ranks. `ranks_on_device` has one entry for
+// each of `ranks`: all ranks on its device, also other processes'.
+void checkMemory(Launcher& launcher, std::span<const Rank> ranks, std::span<const int> ranks_on_device,
+                 uint64_t max_bytes);
+
+void allocateBuffers(std::span<Rank> ranks, uint64_t max_bytes);
+void closeRanks(std::span<Rank> ranks);
+
+// "host\tpid\tdevice\tbus id\tdevice name" of each rank, one per line.
+std::string describeRanks(std::span<const Rank> ranks);
+
+}  // namespace perf

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Rondo Authors
+#include "transport/bootstrap/control_tree.h"
+
+#include <algorithm>
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+
+namespace rondo {
+
+namespace {
+constexpr std::chrono::milliseconds kSlice{50};
+}
+
+std::vector<int> childrenOf(int rank, int ranks) {
+  std::vector<int> children;
+  for (int child = 2 * rank + 1; child <= 2 * rank + 2; ++child)
+    if (child < ranks) children.push_back(child);
+  return children;
+}
+
+bool isInSubtree(int rank, int root) {
+  while (rank > root) rank = parentOf(rank);
+  return rank == root;
+}
+
+ControlTree::ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int rank, Fd listener,
+                         ControlCallbacks callbacks)
+    : loop_(loop),
+      peers_(std::move(peers)),
+      rank_(rank),
+      ranks_(static_cast<int>(peers_.size())),
+      callbacks_(std::move(callbacks)),
+      states_(peers_.size(), State::kPresent),
+      unlinked_(childrenOf(rank, ranks_)) {
+  if (listener.valid())
+    door_ = std::make_unique<Doorkeeper>(
+        loop_, std::move(listener), peers_[0], fmt::format("control connections of rank {}", rank_),
+        [this](Fd fd, const wire::Hello& hello) { onGuest(std::move(fd), hello); });
+}
+
+void ControlTree::onStart() {
+  if (door_) door_->open();
+}
+
+void ControlTree::onStop() {
+  if (door_) door_->close();
+  for (auto& [peer, connection] : links_) connection->detach();
+}
+
+void ControlTree::onTick(Clock::time_point now) {
+  if (door_) door_->tick(now);
+  if (callbacks_.onTick) callbacks_.onTick();
+}
+
+void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
+  std::unique_lock lock(mutex_);
+  const auto child = std::find(unlinked_.begin(), unlinked_.end(), hello.rank);
+  if (child == unlinked_.end() || hello.version != wire::kVersion) {
+    lock.unlock();
+    RONDO_WARN("control connections of rank {}: dropped {}: no child of this rank, or connected already", rank_,
+               wire::describe(hello));
+    return;
+  }
+  unlinked_.erase(child);
+  const bool complete = unlinked_.empty();
+  lock.unlock();
+  link(hello.rank, std::move(fd));
+  if (complete) door_->close();
+  changed_.notify_all();
+}
+
+void ControlTree::link(int peer, Fd fd) {
+  links_[peer] = Connection::open(
+      loop_, std::move(fd),
+      {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, payload); },
+       [this, peer](const std::string& why) { onClosed(peer, why); }});
+  // Something may have happened on the other links meanwhile.
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (states_[static_cast<size_t>(rank)] != State::kLeft || isBehind(rank, peer)) continue;
+    const int32_t value = rank;
+    const char* bytes = reinterpret_cast<const char*>(&value);
+    links_[peer]->send(wire::FrameType::kLeft, std::vector<char>(bytes, bytes + sizeof(value)));
+  }
+  if (failed_) links_[peer]->send(wire::FrameType::kError, wire::packError(error_));
+}
+
+void ControlTree::onFrame(int peer, wire::FrameType type, const std::vector<char>& payload) {
+  if (type == wire::FrameType::kError) return spread(wire::unpackError(payload), peer);
+  int32_t rank = -1;
+  if (type == wire::FrameType::kLeft && payload.size() == sizeof(rank)) std::memcpy(&rank, payload.data(), sizeof(rank));
+  if (rank >= 0 && rank < ranks_) return markLeft(rank, peer);
+  spread({ncclInternalError, peer, fmt::format("{} sent an unexpected control message", describe(peer))}, rank_);
+}
+
+void ControlTree::flood(wire::FrameType type, const std::vector<char>& payload, int except) {
+  const auto shared = std::make_shared<const std::vector<char>>(payload);
+  for (auto& [peer, connection] : links_)
+    if (peer != except) connection->send(type, shared);
+}
+
+void ControlTree::raise(const wire::ErrorReport& report) { spread(report, rank_); }
+
+void ControlTree::spread(const wire::ErrorReport& report, int from) {
+  if (failed_) return;
+  failed_ = true;
+  error_ = report;
+  // First the others, then this rank: its callback may take a while.
+  flood(wire::FrameType::kError, wire::packError(report), from);
+  if (callbacks_.onError) callbacks_.onError(report.code, report.peer, report.text);
+}
+
+void ControlTree::leave() { markLeft(rank_, rank_); }
+
+void ControlTree::sayAborted() {
+  if (failed_ || states_[static_cast<size_t>(rank_)] == State::kLeft) return;
+  failed_ = true;
+  const wire::ErrorReport report{ncclRemoteError, rank_, fmt::format("{} aborted the communicator", describe(rank_))};
+  flood(wire::FrameType::kError, wire::packError(report), rank_);
+}
+
+void ControlTree::markLeft(int rank, int from) {
+  if (states_[static_cast<size_t>(rank)] == State::kLeft) return;
+  states_[static_cast<size_t>(rank)] = State::kLeft;
+  const int32_t value = rank;
+  const char* bytes = reinterpret_cast<const char*>(&value);
+  flood(wire::FrameType::kLeft, std::vector<char>(bytes, bytes + sizeof(value)), from);
+  publish();
+}
+
+bool ControlTree::isBehind(int rank, int peer) const {
+  return peer > rank_ ? isInSubtree(rank, peer) : !isInSubtree(rank, rank_);
+}
+
+void ControlTree::onClosed(int peer, const std::string& why) {
+  std::vector<int> lost;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    State& state = states_[static_cast<size_t>(rank)];
+    if (state != State::kPresent || !isBehind(rank, peer)) continue;
+    state = State::kLost;
+    lost.push_back(rank);
+  }
+  if (lost.empty()) return;
+  const bool peerHadLeft = states_[static_cast<size_t>(peer)] == State::kLeft;
+  const std::string text =
+      peerHadLeft ? fmt::format("{} has ended before {} had left the communicator ({})", describe(peer),
+                                wire::rankText(lost), why)
+                  : fmt::format("{} has closed its connection ({})", describe(peer), why);
+  spread({ncclRemoteError, peer, text}, peer);
+  publish();
+}
+
+void ControlTree::publish() {
+  const bool all = std::none_of(states_.begin(), states_.end(), [](State state) { return state == State::kPresent; });
+  std::lock_guard lock(mutex_);
+  allLeft_ = all;
+  changed_.notify_all();
+}
+
+bool ControlTree::waitAllLeft(const Patience& patience) {
+  std::unique_lock lock(mutex_);
+  while (!allLeft_) {
+    lock.unlock();
+    if ((patience.aborted && patience.aborted()) || Clock::now() >= patience.deadline) return false;
+    lock.lock();
+    changed_.wait_until(lock, std::min(Clock::now() + kSlice, patience.deadline), [this] { return allLeft_; });
+  }
+  return true;
+}
+
+std::vector<int> ControlTree::waitLinked(const Patience& patience) {
+  std::unique_lock lock(mutex_);
+  while (!unlinked_.empty() && Clock::now() < patience.deadline) {
+    lock.unlock();
+    patience.check();
+    lock.lock();
+    changed_.wait_until(lock, std::min(Clock::now() + kSlice, patience.deadline), [this] { return unlinked_.empty(); });
+  }
+  return unlinked_;
+}
+
+void ControlTree::drain(Clock::time_point deadline) {
+  for (auto& [peer, connection] : links_) connection->drain(deadline);
+}
+
+}  // namespace rondo

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Rondo Authors
+//
+// Accepts connections on a listener and lets in who sends a right Hello. Everyone else (wrong bytes, silent for 5 s, reset,
+// too many at a time) is dropped with one warning each and never keeps others waiting. Owned by a handler of the event
+// loop; service thread only.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <string>
+
+#include "transport/bootstrap/event_loop.h"
+#include "transport/bootstrap/wire.h"
+
+namespace rondo {
+
+class Doorkeeper {
+ public:
+  // expected: the magic and secret of a right Hello; place: what the listener is, for warnings. onGuest may close the
+  // doorkeeper but not destroy it.
+  Doorkeeper(EventLoop& loop, Fd listener, const wire::Hello& expected, std::string place,
+             std::function<void(Fd, const wire::Hello&)> onGuest);
+  ~Doorkeeper();
+
+  void open();
+  void tick(Clock::time_point now);
+  void close();
+  bool closed() const { return !listener_.valid(); }
+
+ private:
+  struct Visitor {
+    Fd fd;
+    EventLoop::Watch watch = 0;
+    std::string address;
+    Clock::time_point deadline;
+    wire::Hello hello;
+    size_t received = 0;
+  };
+  using VisitorIterator = std::list<Visitor>::iterator;
+
+  void onListener();
+  void welcome(Fd fd);
+  void onVisitor(VisitorIterator visitor);
+  void drop(VisitorIterator visitor, const std::string& why);
+  void pauseListener();
+
+  EventLoop& loop_;
+  Fd listener_;
+  EventLoop::Watch watch_ = 0;
+  bool paused_ = false;  // out of descriptors: accepts again at the next tick
+  wire::Hello expected_;
+  std::string place_;
+  std::function<void(Fd, const wire::Hello&)> onGuest_;
+  size_t maxVisitors_;
+  std::list<Visitor> visitors_;  // oldest first
+};
+
+}  // namespace rondo
