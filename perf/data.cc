@@ -113,7 +113,7 @@ T integerAvgInput(const Recipe& recipe, int rank, size_t index) {
   if (!share.takes_part) return 0;
   const uint64_t bits = randomBits(recipe, rank, index);
   if constexpr (std::is_signed_v<T>) {
-    return static_cast<T>(static_cast<int64_t>(bits % share.each) * (bits >> 63 ? -1 : 1));
+    return static_cast<T>(static_cast<int64_t>(bits % (share.each + 1)) * (bits >> 63 ? -1 : 1));
   }
   return static_cast<T>(share.each == ~uint64_t{0} ? bits : bits % (share.each + 1));
 }
