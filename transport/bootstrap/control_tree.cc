@@ -184,4 +184,9 @@ void ControlTree::drain(Clock::time_point deadline) {
   for (auto& [peer, connection] : links_) connection->drain(deadline);
 }
 
+void ControlTree::closeCopies() {
+  for (auto& [peer, connection] : links_) connection->closeCopy();
+  if (door_) door_->closeCopies();
+}
+
 }  // namespace rondo

@@ -50,8 +50,9 @@ class ControlTree : public EventHandler {
   bool waitAllLeft(const Patience& patience);
   std::vector<int> waitLinked(const Patience& patience);  // the children that have not connected; empty: all have
 
-  // After onStop, or in a forked child: the thread that destroys the ControlPlane.
+  // The thread that destroys the ControlPlane: after onStop, and in a forked child.
   void drain(Clock::time_point deadline);
+  void closeCopies();
 
  private:
   enum class State : uint8_t { kPresent, kLeft, kLost };
