@@ -61,7 +61,7 @@ class ControlTree : public EventHandler {
   void onFrame(int peer, wire::FrameType type, const std::vector<char>& payload);
   void onClosed(int peer, const std::string& why);
   void spread(const wire::ErrorReport& report, int from);
-  void markLeft(int rank, int from);
+  void mark(const std::vector<int>& ranks, State state, int from);
   void flood(wire::FrameType type, const std::vector<char>& payload, int except);
   void publish();
   bool isBehind(int rank, int peer) const;
@@ -73,7 +73,7 @@ class ControlTree : public EventHandler {
   const ControlCallbacks callbacks_;
   std::unique_ptr<Doorkeeper> door_;
   std::map<int, std::shared_ptr<Connection>> links_;
-  std::vector<State> states_;
+  std::vector<State> states_;  // of each rank; only ever from kPresent to another
   bool failed_ = false;
   wire::ErrorReport error_;  // valid when failed_
 
