@@ -53,11 +53,8 @@ class MpiLauncher : public Launcher {
                   MPI_COMM_WORLD);
   }
 
-  void abort(int status) override {
-    std::fflush(nullptr);
-    MPI_Abort(MPI_COMM_WORLD, status);
-    std::_Exit(status);
-  }
+ protected:
+  void endOthers(int status) override { MPI_Abort(MPI_COMM_WORLD, status); }
 
  private:
   static MPI_Op operation(Reduce kind) {

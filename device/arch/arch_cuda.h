@@ -13,7 +13,10 @@
 #include <cstdint>
 
 #define RONDO_DEVICE __device__ __forceinline__
-#define RONDO_KERNEL __global__
+// The bound on a block's threads gives a lane up to 96 registers.
+#define RONDO_KERNEL __global__ __launch_bounds__(640)
+// Kernel parameters stay where the launch puts them; no lane copies them.
+#define RONDO_KERNEL_ARGS(Type, name) const __grid_constant__ Type name
 
 namespace rondo::arch {
 
@@ -49,7 +52,10 @@ RONDO_DEVICE T shuffle(T value, unsigned lane) {
 
 RONDO_DEVICE uint32_t waveMin(uint32_t value) { return __reduce_min_sync(kAllLanes, value); }
 
-struct Reconverge {};
+struct Reconverge {
+  RONDO_DEVICE Reconverge() {}
+  RONDO_DEVICE ~Reconverge() {}
+};
 
 // --- words
 
@@ -134,14 +140,14 @@ RONDO_DEVICE T* writeRange(T* begin, size_t) {
 struct Tile {
   size_t begin;
   size_t end;
-  size_t stride;
+  static constexpr size_t stride = kWaveSize;
 };
-RONDO_DEVICE Tile tile(size_t count) { return {laneIndex(), count, kWaveSize}; }
+RONDO_DEVICE Tile tile(size_t count) { return {laneIndex(), count}; }
 
 // One array for each T that a kernel uses; T needs no constructor, nothing runs here.
 template <class T>
 RONDO_DEVICE T* blockShared() {
-  __shared__ alignas(alignof(T) < 16 ? 16 : alignof(T)) unsigned char storage[sizeof(T)];
+  alignas(alignof(T) < 16 ? 16 : alignof(T)) __shared__ unsigned char storage[sizeof(T)];
   return reinterpret_cast<T*>(storage);
 }
 

@@ -48,7 +48,11 @@ RONDO_DEVICE void copyUnits(const Ranges& ranges, size_t bytes, Share share) {
   const size_t wanted = past == 0 ? 0 : sizeof(Unit) - past;
   const size_t head = wanted < bytes ? wanted : bytes;
   const size_t units = (bytes - head) / sizeof(Unit);
-  processElementRange(advanced(ranges, head), {units, 0}, share(units), CopyKernel<Unit>{});
+  if constexpr (sizeof(Unit) == kPackBytes) {
+    processPackRange(advanced(ranges, head), share(units), CopyKernel<uint64_t>{});
+  } else {
+    processElementRange(advanced(ranges, head), {units, 0}, share(units), CopyKernel<Unit>{});
+  }
   const size_t inUnits = units * sizeof(Unit);
   processElementRange(ranges, {head, inUnits}, share(bytes - inUnits), CopyKernel<uint8_t>{});
 }
@@ -57,7 +61,7 @@ RONDO_DEVICE void copyUnits(const Ranges& ranges, size_t bytes, Share share) {
 template <class Share>
 RONDO_DEVICE void copyStrided(const Ranges& ranges, size_t bytes, Share share) {
   if (agree(ranges, 16)) {
-    processStrided(ranges, bytes, CopyKernel<uint8_t>{}, share);
+    copyUnits<arch::Pair64>(ranges, bytes, share);
   } else if (agree(ranges, 8)) {
     copyUnits<uint64_t>(ranges, bytes, share);
   } else if (agree(ranges, 4)) {

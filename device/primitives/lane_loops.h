@@ -138,6 +138,20 @@ RONDO_DEVICE void processPacks(const Ranges& ranges, size_t index, size_t stride
   for (size_t k = 0; k < kCount; ++k) *at<P>(ranges.second, index + k * stride) = own[k];
 }
 
+template <class Kernel>
+RONDO_DEVICE void processPackRange(const Ranges& ranges, arch::Tile lane, const Kernel& kernel) {
+  constexpr size_t kInFlight = Kernel::kInFlight;
+  size_t i = lane.begin;
+  if (kInFlight > 1) {
+    RONDO_ROLLED
+    for (; i + (kInFlight - 1) * lane.stride < lane.end; i += kInFlight * lane.stride) {
+      processPacks<kInFlight>(ranges, i, lane.stride, kernel);
+    }
+  }
+  RONDO_ROLLED
+  for (; i < lane.end; i += lane.stride) processPacks<1>(ranges, i, lane.stride, kernel);
+}
+
 template <class Bits>
 RONDO_DEVICE Bits loadElement(const char* base, size_t index, bool aligned) {
   if (aligned) return *at<const Bits>(base, index);
@@ -206,26 +220,13 @@ RONDO_DEVICE void processElementRange(const Ranges& ranges, Elements elements, a
 // 'share' maps a count to the lane's tile of it, as arch::tile does.
 template <class Kernel, class Share>
 RONDO_DEVICE void processStrided(const Ranges& ranges, size_t count, const Kernel& kernel, Share share) {
-  constexpr size_t kInFlight = Kernel::kInFlight;
   constexpr size_t kElement = sizeof(typename Kernel::Bits);
   constexpr size_t kPerPack = kPackBytes / kElement;
   const size_t past = reinterpret_cast<uintptr_t>(ranges.out) % kPackBytes;
   const size_t head = past == 0 ? 0 : (kPackBytes - past) / kElement;
   const bool packed = agree(ranges, kPackBytes) && past % kElement == 0 && count >= head + kPerPack;
   const size_t packs = packed ? (count - head) / kPerPack : 0;
-
-  const Ranges body = advanced(ranges, packed ? head * kElement : 0);
-  const arch::Tile lane = share(packs);
-  size_t i = lane.begin;
-  if (kInFlight > 1) {
-    RONDO_ROLLED
-    for (; i + (kInFlight - 1) * lane.stride < lane.end; i += kInFlight * lane.stride) {
-      processPacks<kInFlight>(body, i, lane.stride, kernel);
-    }
-  }
-  RONDO_ROLLED
-  for (; i < lane.end; i += lane.stride) processPacks<1>(body, i, lane.stride, kernel);
-
+  processPackRange(advanced(ranges, packed ? head * kElement : 0), share(packs), kernel);
   // Without packs all elements; else head and tail, less than two packs: one pass of at most 30 lanes.
   processElementRange(ranges, {head, packs * kPerPack}, share(count - packs * kPerPack), kernel);
 }

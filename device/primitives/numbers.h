@@ -125,7 +125,7 @@ struct FloatExtreme {
   }
   RONDO_DEVICE Bits operator()(Bits received, Bits own) const {
     const Bits extreme = arch::select((key(received) < key(own)) == kGreatest, own, received);
-    return arch::select(isNan(received) | isNan(own), Format::kNan, extreme);
+    return arch::select(isNan(received) || isNan(own), Format::kNan, extreme);
   }
 };
 

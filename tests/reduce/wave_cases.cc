@@ -72,7 +72,7 @@ RONDO_DEVICE void runItem(const Item& item) {
   }
 }
 
-RONDO_KERNEL void runItems(const RunArgs args) {
+RONDO_KERNEL void runItems(RONDO_KERNEL_ARGS(RunArgs, args)) {
   const Item* items = arch::readRange(args.items, args.count * sizeof(Item));
   for (size_t i = 0; i < args.count; ++i) {
     runItem(items[i]);
