@@ -54,7 +54,9 @@ class MpiLauncher : public Launcher {
   }
 
  protected:
-  void endOthers(int status) override { MPI_Abort(MPI_COMM_WORLD, status); }
+  void endOthers(int status) override {
+    if (processes_ > 1) MPI_Abort(MPI_COMM_WORLD, status);
+  }
 
  private:
   static MPI_Op operation(Reduce kind) {
