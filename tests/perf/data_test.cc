@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
+#include "data.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,7 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "data.h"
 #include "small_float.h"
 
 namespace perf {
@@ -31,7 +32,8 @@ TEST(SmallFloat, AgreesWithTheCompilersHalf) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 200000; ++i) {
     // Floats: the compiler's conversion from double may go through float and round twice.
-    const float value = std::ldexp(static_cast<float>(static_cast<int32_t>(random())), static_cast<int>(random() % 60) - 60);
+    const float value =
+        std::ldexp(static_cast<float>(static_cast<int32_t>(random())), static_cast<int>(random() % 60) - 60);
     const _Float16 expected = static_cast<_Float16>(value);
     uint16_t bits;
     std::memcpy(&bits, &expected, 2);
@@ -76,8 +78,10 @@ T apply(Op op, T a, T b) {
   using W = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
   if (op == Op::Sum) return T(W(a) + W(b));
   if (op == Op::Prod) return T(W(a) * W(b));
-  if constexpr (std::is_integral_v<T>) return op == Op::Max ? std::max(a, b) : std::min(a, b);
-  else return T(op == Op::Max ? std::max(double(a), double(b)) : std::min(double(a), double(b)));
+  if constexpr (std::is_integral_v<T>)
+    return op == Op::Max ? std::max(a, b) : std::min(a, b);
+  else
+    return T(op == Op::Max ? std::max(double(a), double(b)) : std::min(double(a), double(b)));
 }
 
 template <class T>

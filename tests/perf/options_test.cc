@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
+#include "options.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "check.h"
-#include "options.h"
 #include "sizes.h"
 
 namespace perf {
@@ -30,7 +31,8 @@ Options parse(std::vector<const char*> arguments) {
 TEST(Sizes, ReadsEveryForm) {
   EXPECT_EQ(parseBytes("-b", "8"), 8u);
   EXPECT_EQ(parseBytes("-b", "0"), 0u);
-  for (const char* text : {"1K", "1k", "1KiB", "1kb", "1024", "1024B"}) EXPECT_EQ(parseBytes("-b", text), 1024u) << text;
+  for (const char* text : {"1K", "1k", "1KiB", "1kb", "1024", "1024B"})
+    EXPECT_EQ(parseBytes("-b", text), 1024u) << text;
   EXPECT_EQ(parseBytes("-b", "1.5G"), 1610612736u);
   EXPECT_EQ(parseBytes("-b", "5G"), 5368709120u);
   EXPECT_EQ(parseBytes("-b", "17179869184"), 17179869184u);
@@ -77,8 +79,15 @@ TEST(Options, HasDefaultsOfNcclTests) {
 }
 
 TEST(Options, ReadsShortAndLongForms) {
-  const Options options = parse({"-b", "8", "--maxbytes=1G", "-f2", "-n", "5", "-d", "all", "--op", "all", "-r", "-1",
-                                 "-c", "3", "-z", "1", "-a", "3", "-p", "1", "-t", "2", "-g", "4", "-n", "7"});
+  const Options options = parse({"-b",  "8",   "--maxbytes=1G",
+                                 "-f2", "-n",  "5",
+                                 "-d",  "all", "--op",
+                                 "all", "-r",  "-1",
+                                 "-c",  "3",   "-z",
+                                 "1",   "-a",  "3",
+                                 "-p",  "1",   "-t",
+                                 "2",   "-g",  "4",
+                                 "-n",  "7"});
   EXPECT_EQ(options.sizes.max_bytes, uint64_t{1} << 30);
   EXPECT_EQ(options.sizes.factor, 2u);
   EXPECT_EQ(options.iters, 7) << "the last of a repeated flag counts";
@@ -97,11 +106,16 @@ TEST(Options, NamesFlagValueAndRange) {
     const char* flag;
     const char* value;
   };
-  const Bad bads[] = {{{"-f", "1"}, "--stepfactor", "1"},    {{"-i", "0"}, "--stepbytes", "0"},
-                      {{"-n", "-3"}, "--iters", "-3"},        {{"-m", "0"}, "--agg_iters", "0"},
-                      {{"-z", "4"}, "--blocking", "4"},       {{"-a", "x"}, "--average", "x"},
-                      {{"-d", "fp32"}, "--datatype", "fp32"}, {{"-o", "mulsum"}, "--op", "mulsum"},
-                      {{"-r", "-2"}, "--root", "-2"},         {{"-t", "0"}, "--nthreads", "0"},
+  const Bad bads[] = {{{"-f", "1"}, "--stepfactor", "1"},
+                      {{"-i", "0"}, "--stepbytes", "0"},
+                      {{"-n", "-3"}, "--iters", "-3"},
+                      {{"-m", "0"}, "--agg_iters", "0"},
+                      {{"-z", "4"}, "--blocking", "4"},
+                      {{"-a", "x"}, "--average", "x"},
+                      {{"-d", "fp32"}, "--datatype", "fp32"},
+                      {{"-o", "mulsum"}, "--op", "mulsum"},
+                      {{"-r", "-2"}, "--root", "-2"},
+                      {{"-t", "0"}, "--nthreads", "0"},
                       {{"-b", "8", "-e", "4"}, "--minbytes", "8"},
                       {{"-b", "0", "-e", "1T", "-i", "1"}, "--stepbytes", "1"}};
   for (const Bad& bad : bads) {
