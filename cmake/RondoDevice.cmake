@@ -28,8 +28,8 @@ elseif(RONDO_DEVICE STREQUAL cuda)
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
-  # CMake 3.25 knows no CUDA_STANDARD 20 for nvcc.
-  target_compile_options(rondo_device INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)  # CMake 3.25 does not know nvcc's
+  set(CMAKE_CUDA_STANDARD 20)
   target_link_libraries(rondo_headers INTERFACE CUDA::cudart_static)
   target_compile_definitions(rondo_device INTERFACE RONDO_TARGET_CUDA)
 elseif(RONDO_DEVICE STREQUAL hip)
