@@ -36,7 +36,7 @@ class Runner {
  private:
   void setUp();
   void initRanks();
-  void describeDevices(std::vector<int>* ranks_on_device);
+  void describeDevices(std::vector<int>* ranks_on_memory);
   std::span<Rank> ranksOf(int thread);
   template <class Work>
   void runThreads(Work work);

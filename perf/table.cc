@@ -66,10 +66,12 @@ void Table::printHeader(const RunInfo& info) const {
                       device.device, device.bus_id, device.name));
   }
   if (info.devices_shared) print("# Several ranks share a device.\n");
+  std::string rounded;
   for (const TypeInfo& type : options_.types) {
     const bool whole = sizes.min_bytes % type.bytes == 0 && (sizes.factor || sizes.step_bytes % type.bytes == 0);
-    if (!whole) print(fmt::format("# Sizes are rounded down to whole elements of {}.\n", type.name));
+    if (!whole) rounded += std::string(" ") + type.name;
   }
+  if (!rounded.empty()) print(fmt::format("# Sizes are rounded down to whole elements of{}.\n", rounded));
   const std::string half = fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", options_.report_cpu_time ? "cputime" : "time",
                                        "algbw", "busbw", "#wrong");
   const std::string units = fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
