@@ -63,9 +63,11 @@ void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
                wire::describe(hello));
     return;
   }
+  // Closed before the last link is announced: from then on the rank holds its links and nothing else.
+  const bool last = std::all_of(children.begin(), children.end(),
+                                [&](int child) { return child == hello.rank || links_.contains(child); });
+  if (last) door_->close();
   link(hello.rank, std::move(fd));
-  if (std::all_of(children.begin(), children.end(), [this](int child) { return links_.contains(child); }))
-    door_->close();
 }
 
 void ControlTree::link(int peer, Fd fd) {
