@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// How the perf programs fail: UsageError is the user's mistake (exit status 2, the same on every process), Failure is a
-// failed call of the GPU runtime or of the collective library (exit status 1, ends all processes). Used by every thread;
-// the thread's main function catches both.
+// How the perf programs fail: UsageError is the user's mistake (exit status 2), found by every process alike, or, as
+// LocalUsageError, perhaps by this one alone, which then ends all. Failure is a failed call of the GPU runtime or of the
+// collective library (exit status 1, ends all processes). Used by every thread; the thread's main function catches them.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,6 +19,11 @@ namespace perf {
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+class LocalUsageError : public UsageError {
+ public:
+  using UsageError::UsageError;
 };
 
 class Failure : public std::runtime_error {

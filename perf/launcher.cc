@@ -111,6 +111,7 @@ std::vector<std::string> Launcher::gather(const std::string& text) {
 
 void Launcher::abort(int status) {
   std::fflush(nullptr);
+  endOthers(status);
   std::_Exit(status);
 }
 

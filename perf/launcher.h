@@ -43,9 +43,12 @@ class Launcher {
   std::vector<std::string> gather(const std::string& text);
 
   // Ends all processes; any thread.
-  [[noreturn]] virtual void abort(int status);
+  [[noreturn]] void abort(int status);
 
  protected:
+  // Tells the other processes to end, where there is a way.
+  virtual void endOthers(int) {}
+
   int process_ = 0;
   int processes_ = 1;
   int local_process_ = 0;

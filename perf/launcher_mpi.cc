@@ -53,10 +53,9 @@ class MpiLauncher : public Launcher {
                   MPI_COMM_WORLD);
   }
 
-  void abort(int status) override {
-    std::fflush(nullptr);
-    MPI_Abort(MPI_COMM_WORLD, status);
-    std::_Exit(status);
+ protected:
+  void endOthers(int status) override {
+    if (processes_ > 1) MPI_Abort(MPI_COMM_WORLD, status);
   }
 
  private:

@@ -23,7 +23,7 @@ int firstDevice(int device_count) {
   const char* end = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, end, device);
   if (error != std::errc() || stop != end || device < 0 || device >= device_count) {
-    failUsage("NCCL_TESTS_DEVICE={}: must be a device from 0 to {}", text, device_count - 1);
+    throw LocalUsageError(fmt::format("NCCL_TESTS_DEVICE={}: must be a device from 0 to {}", text, device_count - 1));
   }
   return device;
 }

@@ -58,7 +58,9 @@ Json describeSide(const Measurement& side, bool cpu_time) {
 
 JsonReport::JsonReport(const Options& options) : options_(options), path_(findFreeName(options.json_path)) {
   file_.open(path_);
-  if (!file_) failUsage("--output_file {}: cannot be written: {}", path_, std::strerror(errno));
+  if (!file_) {
+    throw LocalUsageError(fmt::format("--output_file {}: cannot be written: {}", path_, std::strerror(errno)));
+  }
 }
 
 void JsonReport::begin(const RunInfo& info) {

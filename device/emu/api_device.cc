@@ -65,63 +65,47 @@ void fillProperties(cudaDeviceProp& properties, int device) {
   }
 }
 
-// false: an attribute the emulated device does not have.
-bool readAttribute(const cudaDeviceProp& properties, cudaDeviceAttr attribute, int& value) {
-  switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      return value = properties.maxThreadsPerBlock, true;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      return value = kSharedBytesPerBlock, true;
-    case cudaDevAttrWarpSize:
-      return value = properties.warpSize, true;
-    case cudaDevAttrMultiProcessorCount:
-      return value = properties.multiProcessorCount, true;
-    case cudaDevAttrIntegrated:
-      return value = properties.integrated, true;
-    case cudaDevAttrCanMapHostMemory:
-      return value = properties.canMapHostMemory, true;
-    case cudaDevAttrConcurrentKernels:
-      return value = properties.concurrentKernels, true;
-    case cudaDevAttrPciBusId:
-      return value = properties.pciBusID, true;
-    case cudaDevAttrPciDeviceId:
-      return value = properties.pciDeviceID, true;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return value = properties.maxThreadsPerMultiProcessor, true;
-    case cudaDevAttrUnifiedAddressing:
-      return value = properties.unifiedAddressing, true;
-    case cudaDevAttrPciDomainId:
-      return value = properties.pciDomainID, true;
-    case cudaDevAttrComputeCapabilityMajor:
-      return value = properties.major, true;
-    case cudaDevAttrComputeCapabilityMinor:
-      return value = properties.minor, true;
-    case cudaDevAttrManagedMemory:
-      return value = properties.managedMemory, true;
-    case cudaDevAttrHostNativeAtomicSupported:
-      return value = properties.hostNativeAtomicSupported, true;
-    case cudaDevAttrConcurrentManagedAccess:
-      return value = properties.concurrentManagedAccess, true;
-    case cudaDevAttrCanUseHostPointerForRegisteredMem:
-      return value = properties.canUseHostPointerForRegisteredMem, true;
-    case cudaDevAttrCooperativeLaunch:
-      return value = properties.cooperativeLaunch, true;
-    case cudaDevAttrCanFlushRemoteWrites:
-      return value = 0, true;
-    case cudaDevAttrHostRegisterSupported:
-      return value = properties.hostRegisterSupported, true;
-    case cudaDevAttrDirectManagedMemAccessFromHost:
-      return value = properties.directManagedMemAccessFromHost, true;
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-      return value = properties.maxBlocksPerMultiProcessor, true;
-    case cudaDevAttrMemoryPoolsSupported:
-      return value = properties.memoryPoolsSupported, true;
-    case cudaDevAttrGPUDirectRDMASupported:
-      return value = properties.gpuDirectRDMASupported, true;
-    case cudaDevAttrIpcEventSupport:
-      return value = 0, true;
+struct AttributeField {
+  cudaDeviceAttr attribute;
+  int cudaDeviceProp::*field;
+};
+
+constexpr AttributeField kAttributeFields[] = {
+    {cudaDevAttrMaxThreadsPerBlock, &cudaDeviceProp::maxThreadsPerBlock},
+    {cudaDevAttrWarpSize, &cudaDeviceProp::warpSize},
+    {cudaDevAttrMultiProcessorCount, &cudaDeviceProp::multiProcessorCount},
+    {cudaDevAttrIntegrated, &cudaDeviceProp::integrated},
+    {cudaDevAttrCanMapHostMemory, &cudaDeviceProp::canMapHostMemory},
+    {cudaDevAttrConcurrentKernels, &cudaDeviceProp::concurrentKernels},
+    {cudaDevAttrPciBusId, &cudaDeviceProp::pciBusID},
+    {cudaDevAttrPciDeviceId, &cudaDeviceProp::pciDeviceID},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, &cudaDeviceProp::maxThreadsPerMultiProcessor},
+    {cudaDevAttrUnifiedAddressing, &cudaDeviceProp::unifiedAddressing},
+    {cudaDevAttrPciDomainId, &cudaDeviceProp::pciDomainID},
+    {cudaDevAttrComputeCapabilityMajor, &cudaDeviceProp::major},
+    {cudaDevAttrComputeCapabilityMinor, &cudaDeviceProp::minor},
+    {cudaDevAttrManagedMemory, &cudaDeviceProp::managedMemory},
+    {cudaDevAttrHostNativeAtomicSupported, &cudaDeviceProp::hostNativeAtomicSupported},
+    {cudaDevAttrConcurrentManagedAccess, &cudaDeviceProp::concurrentManagedAccess},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem, &cudaDeviceProp::canUseHostPointerForRegisteredMem},
+    {cudaDevAttrCooperativeLaunch, &cudaDeviceProp::cooperativeLaunch},
+    {cudaDevAttrHostRegisterSupported, &cudaDeviceProp::hostRegisterSupported},
+    {cudaDevAttrDirectManagedMemAccessFromHost, &cudaDeviceProp::directManagedMemAccessFromHost},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, &cudaDeviceProp::maxBlocksPerMultiProcessor},
+    {cudaDevAttrMemoryPoolsSupported, &cudaDeviceProp::memoryPoolsSupported},
+    {cudaDevAttrGPUDirectRDMASupported, &cudaDeviceProp::gpuDirectRDMASupported},
+};
+
+cudaError_t readAttribute(const cudaDeviceProp& properties, cudaDeviceAttr attribute, int& value) {
+  for (const AttributeField& entry : kAttributeFields) {
+    if (entry.attribute != attribute) continue;
+    value = properties.*entry.field;
+    return cudaSuccess;
   }
-  return false;
+  if (attribute == cudaDevAttrMaxSharedMemoryPerBlock) return value = kSharedBytesPerBlock, cudaSuccess;
+  if (attribute == cudaDevAttrCanFlushRemoteWrites || attribute == cudaDevAttrIpcEventSupport)
+    return value = 0, cudaSuccess;
+  return failCall(cudaErrorInvalidValue, "the emulated device has no attribute %d", static_cast<int>(attribute));
 }
 
 // Which (device, peer) pairs were enabled: all memory is reachable anyway, but a program may ask twice to be told.
@@ -183,7 +167,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr, int device) 
     if (code != cudaSuccess) return code;
     cudaDeviceProp properties;
     fillProperties(properties, device);
-    return readAttribute(properties, attr, *value) ? cudaSuccess : cudaErrorInvalidValue;
+    return readAttribute(properties, attr, *value);
   });
 }
 

@@ -21,7 +21,7 @@ class StackPool {
   StackPool(const StackPool&) = delete;
   StackPool& operator=(const StackPool&) = delete;
 
-  char* take();            // the lowest address of a stack of kStackBytes
+  char* take();  // the lowest address of a stack of kStackBytes
   void giveBack(char* stack);
 
   static const size_t kStackBytes;

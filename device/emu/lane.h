@@ -46,9 +46,9 @@ struct Lane {
   bool alone = false;              // this fiber is the whole wave
   Site site = {};
   WaveOperation operation = WaveOperation::kSync;
-  uint64_t value = 0;    // what the lane brings to a wave operation, then its result
-  unsigned source = 0;   // of a shuffle
-  unsigned scope = 0;    // innermost Reconverge scope, 0: none
+  uint64_t value = 0;         // what the lane brings to a wave operation, then its result
+  unsigned source = 0;        // of a shuffle
+  unsigned scope = 0;         // innermost Reconverge scope, 0: none
   uint64_t* moved = nullptr;  // counts stores of the grid: a round of the scheduler without any found nothing to do
 };
 
@@ -67,7 +67,9 @@ inline void point(const Site& site) {
   if (lane.stopsAtOperations) stopLane(lane, Stop::kOperation, site);
 }
 
-inline void countStore() { ++*currentLane->moved; }
+inline void countStore() {
+  ++*currentLane->moved;
+}
 
 // A converged operation; returns this lane's result.
 uint64_t waveOperation(WaveOperation operation, uint64_t value, unsigned source, const Site& site);

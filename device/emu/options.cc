@@ -2,62 +2,44 @@
 // Copyright The Rondo Authors
 #include "device/emu/options.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <optional>
+#include <string>
+
+#include "src/base/env.h"
+#include "src/base/error.h"
 
 namespace rondo::emu {
 namespace {
 
-// The emulated device stands where a driver stands, below the library's own settings, so it reads its variables itself.
-const char* variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
-bool reject(const char* name, const char* value, const char* allowed) {
-  std::fprintf(stderr, "rondo: emulated device: %s=%s: must be %s\n", name, value, allowed);
+bool reject(const std::string& text) {
+  std::fprintf(stderr, "rondo: emulated device: %s\n", text.c_str());
   return false;
 }
 
 bool readNumber(const char* name, int max, int& number) {
-  const char* value = variable(name);
-  if (value == nullptr) return true;
-  char* end = nullptr;
-  errno = 0;
-  const long parsed = std::strtol(value, &end, 10);
-  if (errno == 0 && *end == '\0' && parsed >= 1 && parsed <= max) {
-    number = static_cast<int>(parsed);
+  try {
+    number = static_cast<int>(env::integer(name, 1, max).value_or(number));
     return true;
+  } catch (const Error& error) {
+    return reject(error.text());
   }
-  char allowed[64];
-  std::snprintf(allowed, sizeof allowed, "a whole number from 1 to %d", max);
-  return reject(name, value, allowed);
 }
 
 bool readWave(int& wave) {
-  const char* value = variable("RONDO_EMU_WAVE");
-  if (value == nullptr) return true;
-  if (std::strcmp(value, "32") == 0 || std::strcmp(value, "64") == 0) {
-    wave = std::atoi(value);
-    return true;
-  }
-  return reject("RONDO_EMU_WAVE", value, "32 or 64");
+  const std::string value = env::text("RONDO_EMU_WAVE").value_or(std::to_string(wave));
+  if (value != "32" && value != "64") return reject("RONDO_EMU_WAVE=" + value + ": must be 32 or 64");
+  wave = std::stoi(value);
+  return true;
 }
 
 bool readProgress(Progress& progress) {
-  const char* value = variable("RONDO_EMU_PROGRESS");
-  if (value == nullptr) return true;
-  if (std::strcmp(value, "lockstep") == 0) {
-    progress = Progress::kLockstep;
-    return true;
+  const std::string value = env::text("RONDO_EMU_PROGRESS").value_or("lockstep");
+  if (value != "lockstep" && value != "independent") {
+    return reject("RONDO_EMU_PROGRESS=" + value + ": must be lockstep or independent");
   }
-  if (std::strcmp(value, "independent") == 0) {
-    progress = Progress::kIndependent;
-    return true;
-  }
-  return reject("RONDO_EMU_PROGRESS", value, "lockstep or independent");
+  progress = value == "lockstep" ? Progress::kLockstep : Progress::kIndependent;
+  return true;
 }
 
 }  // namespace
@@ -65,8 +47,10 @@ bool readProgress(Progress& progress) {
 Options readOptions() {
   Options read;
   // Every variable is looked at, so that one run names all mistakes.
-  read.valid = readNumber("RONDO_EMU_DEVICES", 65536, read.devices) &
-               readNumber("RONDO_EMU_BLOCKS", 65536, read.blocks) & readWave(read.wave) & readProgress(read.progress);
+  const bool valid[] = {readNumber("RONDO_EMU_DEVICES", 65536, read.devices),
+                        readNumber("RONDO_EMU_BLOCKS", 65536, read.blocks), readWave(read.wave),
+                        readProgress(read.progress)};
+  for (const bool one : valid) read.valid = read.valid && one;
   return read;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// A wave of the emulated device: its lanes, and the rule by which they advance (the two progress models). A worker wave,
-// whose code is lane-uniform, is a single lane that stands for all. Run by its block's grid on one OS thread.
+// A wave of the emulated device: its lanes, and the rule by which they advance (the two progress models). A worker
+// wave, whose code is lane-uniform, is a single lane that stands for all. Run by its block's grid on one OS thread.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,6 @@
 //
 // The collectives of the C API: each checks its arguments and hands a Call to its communicator (or to the open group).
 #include "src/api/guard.h"
-#include "src/base/env.h"
 #include "src/comm/comm_handle.h"
 #include "src/comm/group.h"
 
@@ -45,7 +44,7 @@ void checkCount(size_t count, DataType type) {
 // NCCL_CHECK_POINTERS=1: kernels must be able to reach the buffer.
 void checkBuffer(const void* buffer, const char* name, const Communicator& communicator) {
   requirePointer(buffer, name);
-  if (!env::flag("NCCL_CHECK_POINTERS", false)) return;
+  if (!communicator.checksPointers()) return;
   const runtime::PointerInfo info = runtime::pointerInfo(buffer);
   if (info.kind == runtime::MemoryKind::kUnregisteredHost)
     fail(ncclInvalidArgument, "{} {} is not memory that the device can reach", name, buffer);

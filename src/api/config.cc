@@ -36,6 +36,7 @@ CommConfig readConfig(const ncclConfig_t* config) {
   CommConfig result;
   result.blocking = checkedField("blocking", given.blocking, 1, 0, 1) != 0;
   result.blocking = env::flag("NCCL_COMM_BLOCKING", result.blocking);
+  result.checkPointers = env::flag("NCCL_CHECK_POINTERS", false);
   if (given.version >= NCCL_VERSION(2, 17, 0)) {
     result.minChannels = checkedField("minCTAs", given.minCTAs, 0, 1, kMaxChannels);
     result.maxChannels = checkedField("maxCTAs", given.maxCTAs, 0, 1, kMaxChannels);

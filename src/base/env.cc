@@ -45,6 +45,7 @@ constexpr Variable kVariables[] = {
     {"NCCL_MAX_CTAS", "greatest number of channels; wins over the configuration's maxCTAs"},
     {"NCCL_COMM_BLOCKING", "0 or 1: wins over the configuration's blocking"},
     {"NCCL_HOSTID", "text that stands for this host: ranks with different texts count as on different hosts"},
+    {"NCCL_CHECK_POINTERS", "1: each call checks that its buffers are memory the device reaches; default 0"},
     {"RONDO_INIT_TIMEOUT", "seconds that init waits for absent ranks: 1 to 86400, default 600"},
     {"RONDO_EMU_WAVE", "emulated device: lanes of a wavefront, 32 or 64"},
     {"RONDO_EMU_PROGRESS", "emulated device: independent or lockstep"},

@@ -29,6 +29,7 @@ struct CommConfig {
   bool blocking = true;
   int minChannels = 0;
   int maxChannels = 0;
+  bool checkPointers = false;  // NCCL_CHECK_POINTERS
 };
 
 struct InitRequest {
@@ -56,6 +57,7 @@ class Communicator {
   int size() const { return ranks_; }
   int device() const { return device_; }
   uint64_t id() const { return id_; }
+  bool checksPointers() const { return config_.checkPointers; }
 
   // Enqueues checked calls in order. Throws; a communicator that has failed refuses with its first error.
   void enqueue(const std::vector<StreamCall>& calls);
