@@ -5,6 +5,7 @@
 // and the test looks at the rows on the host.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
