@@ -9,6 +9,8 @@
 #include <dirent.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -60,6 +62,17 @@ inline int countEntries(const char* path) {
 
 inline int countDescriptors() { return countEntries("/proc/self/fd"); }
 inline int countThreads() { return countEntries("/proc/self/task"); }
+
+// Threads of this process with this name.
+inline int countThreads(const std::string& name) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string found;
+    std::getline(std::ifstream(entry.path() / "comm") >> std::ws, found);
+    count += found == name;
+  }
+  return count;
+}
 
 // Waits up to ten seconds for something that another thread brings about.
 inline bool waitUntil(const std::function<bool()>& condition) {

@@ -34,6 +34,7 @@ ControlTree::ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int ra
       callbacks_(std::move(callbacks)),
       states_(peers_.size(), State::kPresent),
       unlinked_(childrenOf(rank, ranks_)) {
+  if (rank_ > 0) unlinked_.push_back(parentOf(rank_));
   if (listener.valid())
     door_ = std::make_unique<Doorkeeper>(
         loop_, std::move(listener), peers_[0], fmt::format("control connections of rank {}", rank_),
@@ -55,20 +56,18 @@ void ControlTree::onTick(Clock::time_point now) {
 }
 
 void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
-  std::unique_lock lock(mutex_);
-  const auto child = std::find(unlinked_.begin(), unlinked_.end(), hello.rank);
-  if (child == unlinked_.end() || hello.version != wire::kVersion) {
-    lock.unlock();
+  const auto children = childrenOf(rank_, ranks_);
+  const bool isChild = std::find(children.begin(), children.end(), hello.rank) != children.end();
+  if (!isChild || links_.contains(hello.rank) || hello.version != wire::kVersion) {
     RONDO_WARN("control connections of rank {}: dropped {}: no child of this rank, or connected already", rank_,
                wire::describe(hello));
     return;
   }
-  unlinked_.erase(child);
-  const bool complete = unlinked_.empty();
-  lock.unlock();
+  // Closed before the last link is announced: from then on the rank holds its links and nothing else.
+  const bool last = std::all_of(children.begin(), children.end(),
+                                [&](int child) { return child == hello.rank || links_.contains(child); });
+  if (last) door_->close();
   link(hello.rank, std::move(fd));
-  if (complete) door_->close();
-  changed_.notify_all();
 }
 
 void ControlTree::link(int peer, Fd fd) {
@@ -85,6 +84,9 @@ void ControlTree::link(int peer, Fd fd) {
   if (!left.empty()) links_[peer]->send(wire::FrameType::kLeft, wire::packRanks(left));
   if (!lost.empty()) links_[peer]->send(wire::FrameType::kLost, wire::packRanks(lost));
   if (failed_) links_[peer]->send(wire::FrameType::kError, wire::packError(error_));
+  std::lock_guard lock(mutex_);
+  std::erase(unlinked_, peer);
+  changed_.notify_all();
 }
 
 void ControlTree::onFrame(int peer, wire::FrameType type, const std::vector<char>& payload) {

@@ -48,7 +48,7 @@ class ControlTree : public EventHandler {
   EventLoop& loop() const { return loop_; }
   std::string describe(int rank) const { return wire::describe(peers_[static_cast<size_t>(rank)]); }
   bool waitAllLeft(const Patience& patience);
-  std::vector<int> waitLinked(const Patience& patience);  // the children that have not connected; empty: all have
+  std::vector<int> waitLinked(const Patience& patience);  // parent and children without a link; empty: all have one
 
   // The thread that destroys the ControlPlane: after onStop, and in a forked child.
   void drain(Clock::time_point deadline);
@@ -79,7 +79,7 @@ class ControlTree : public EventHandler {
 
   std::mutex mutex_;  // protects what follows; a leaf lock
   std::condition_variable changed_;
-  std::vector<int> unlinked_;  // children that have not connected yet
+  std::vector<int> unlinked_;  // parent and children without a link
   bool allLeft_ = false;
 };
 
