@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -21,9 +22,13 @@ TEST(SmallFloat, SurvivesDecodingAndEncoding) {
   for (int bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<uint16_t>(bits);
     const double h = decodeSmallFloat<10, 5>(half), b = decodeSmallFloat<7, 8>(half);
-    if (!std::isnan(h)) ASSERT_EQ(Half(h).bits, half);
+    if (!std::isnan(h)) {
+      ASSERT_EQ(Half(h).bits, half);
+    }
     // bfloat16's subnormals are normal doubles, so all of them survive.
-    if (!std::isnan(b)) ASSERT_EQ(Bfloat16(b).bits, half);
+    if (!std::isnan(b)) {
+      ASSERT_EQ(Bfloat16(b).bits, half);
+    }
     ASSERT_EQ(std::isnan(h), std::isnan(double(Half(h))));
   }
 }
