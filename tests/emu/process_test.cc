@@ -73,14 +73,14 @@ TEST(Devices, NumbersAndPeers) {
   int lanes = 0;
   EXPECT_OK(cudaDeviceGetAttribute(&lanes, cudaDevAttrWarpSize, 0));
   EXPECT_EQ(lanes, 64);
-  EXPECT_EQ(cudaDeviceGetAttribute(&lanes, static_cast<cudaDeviceAttr>(7777), 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaDeviceGetAttribute(&lanes, static_cast<cudaDeviceAttr>(7), 0), cudaErrorInvalidValue);
   (void)cudaGetLastError();
 }
 
 TEST(Devices, EveryErrorHasItsName) {
   EXPECT_STREQ(cudaGetErrorName(cudaErrorLaunchFailure), "cudaErrorLaunchFailure");
   EXPECT_STREQ(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory");
-  EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(12345)), "unrecognized error code");
+  EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(13)), "unrecognized error code");
 }
 
 TEST(BlockLimit, NeverMoreThanTheLimitAndAllAreServed) {
