@@ -54,7 +54,9 @@ class MpiLauncher : public Launcher {
   }
 
  protected:
-  void endOthers(int status) override { MPI_Abort(MPI_COMM_WORLD, status); }
+  void endOthers(int status) override {
+    if (processes_ > 1) MPI_Abort(MPI_COMM_WORLD, status);
+  }
 
  private:
   static MPI_Op operation(Reduce kind) {
@@ -72,6 +74,8 @@ class MpiLauncher : public Launcher {
 
 }  // namespace
 
-std::unique_ptr<Launcher> makeMpiLauncher() { return std::make_unique<MpiLauncher>(); }
+std::unique_ptr<Launcher> makeMpiLauncher() {
+  return std::make_unique<MpiLauncher>();
+}
 
 }  // namespace perf

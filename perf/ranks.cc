@@ -30,12 +30,13 @@ int firstDevice(int device_count) {
 
 }  // namespace
 
-std::vector<Rank> placeRanks(const Launcher& launcher, int ranks_per_process) {
+std::vector<Rank> placeRanks(const Launcher& launcher, int ranks_per_process, bool* wraps) {
   int device_count = 0;
   PERF_GPU(cudaGetDeviceCount(&device_count));
   if (device_count < 1) throw Failure("no device");
   const int chosen = firstDevice(device_count);
   const int first = chosen >= 0 ? chosen : launcher.localProcess() * ranks_per_process;
+  *wraps = first + ranks_per_process > device_count;
   std::vector<Rank> ranks(static_cast<size_t>(ranks_per_process));
   for (int i = 0; i < ranks_per_process; ++i) {
     Rank& rank = ranks[static_cast<size_t>(i)];

@@ -29,8 +29,9 @@ struct Rank {
   char* recv() const { return recv_allocation + kGuardBytes; }
 };
 
-// Which devices a process's ranks use: NCCL_TESTS_DEVICE or the place on the host, modulo the number of devices.
-std::vector<Rank> placeRanks(const Launcher& launcher, int ranks_per_process);
+// Which devices a process's ranks use: NCCL_TESTS_DEVICE or the place on the host, modulo the number of devices. *wraps
+// says that there are fewer devices than that takes.
+std::vector<Rank> placeRanks(const Launcher& launcher, int ranks_per_process, bool* wraps);
 
 // In one group. The ranks may be a part of the process's.
 void initCommunicators(std::span<Rank> ranks, int total_ranks, const ncclUniqueId& id);

@@ -21,7 +21,8 @@ double readRequiredBandwidth(const Options& options) {
   if (!text || !*text) return 0;
   char* end = nullptr;
   const double value = std::strtod(text, &end);
-  if (*end || !std::isfinite(value) || value < 0) failUsage("NCCL_TESTS_MIN_BW={}: must be a number >= 0, in GB/s", text);
+  if (*end || !std::isfinite(value) || value < 0)
+    failUsage("NCCL_TESTS_MIN_BW={}: must be a number >= 0, in GB/s", text);
   if (value > 0 && options.iters == 0) failUsage("NCCL_TESTS_MIN_BW={}: needs --iters of at least 1", text);
   return value;
 }
@@ -109,13 +110,14 @@ void Runner::describeDevices(std::vector<int>* ranks_on_device) {
   std::map<std::string, int> users;
   const auto key = [](const DeviceInfo& device) { return device.host + '\t' + device.device + '\t' + device.bus_id; };
   for (const DeviceInfo& device : info_.devices) info_.devices_shared |= ++users[key(device)] > 1;
-  for (const Rank& rank : ranks_) ranks_on_device->push_back(users[key(info_.devices.at(static_cast<size_t>(rank.rank)))]);
+  for (const Rank& rank : ranks_)
+    ranks_on_device->push_back(users[key(info_.devices.at(static_cast<size_t>(rank.rank)))]);
 }
 
 void Runner::setUp() {
   PERF_NCCL(ncclGetVersion(&info_.library_version));
   if (reports_ && !options_.json_path.empty()) json_.emplace(options_);
-  ranks_ = placeRanks(launcher_, options_.threads * options_.gpus_per_thread);
+  ranks_ = placeRanks(launcher_, options_.threads * options_.gpus_per_thread, &info_.devices_shared);
   initRanks();
   std::vector<int> ranks_on_device;
   describeDevices(&ranks_on_device);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// A run of a perf program on this process, from placing its ranks to the verdict. Owned by the main thread, which is also
-// worker 0; the other workers are started and joined here.
+// A run of a perf program on this process, from placing its ranks to the verdict. Owned by the main thread, which is
+// also worker 0; the other workers are started and joined here.
 #pragma once
 
 #include <memory>

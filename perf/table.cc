@@ -52,8 +52,8 @@ std::string formatLine(const Line& line, bool cpu_time) {
 
 void Table::printHeader(const RunInfo& info) const {
   const SizeRange& sizes = options_.sizes;
-  const std::string step = sizes.factor ? fmt::format("{}(factor)", sizes.factor)
-                                        : fmt::format("{}(bytes)", sizes.step_bytes);
+  const std::string step =
+      sizes.factor ? fmt::format("{}(factor)", sizes.factor) : fmt::format("{}(bytes)", sizes.step_bytes);
   print(fmt::format(
       "# nccl-headers={} nccl-library={}\n# Collective test starting: {}\n"
       "# nThread {} nGpus {} minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} agg iters: {} validation: {}\n"

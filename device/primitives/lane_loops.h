@@ -79,6 +79,14 @@ RONDO_DEVICE Ranges announced(const Ranges& ranges, size_t bytes) {
   return lane;
 }
 
+// A lane's part of a count: begin, begin + stride, ... below end. arch::Tile with the stride as a value, so that tests
+// can go through the lanes of any wave.
+struct Part {
+  size_t begin;
+  size_t end;
+  size_t stride;
+};
+
 // --- contiguous
 
 // kInputs says whether received is read. The block stays in the first-level cache.
@@ -124,22 +132,26 @@ RONDO_DEVICE void processPacks(const Ranges& ranges, size_t index, size_t stride
   using P = Pack<Kernel>;
   P own[kCount];
   P received[kCount];
+  RONDO_UNROLLED
   for (size_t k = 0; k < kCount; ++k) {
     own[k] = *at<const P>(ranges.own, index + k * stride);
     if (Kernel::kReceives) received[k] = *at<const P>(ranges.received, index + k * stride);
   }
+  RONDO_UNROLLED
   for (size_t k = 0; k < kCount; ++k) {
+    RONDO_UNROLLED
     for (size_t e = 0; e < sizeof(P) / sizeof(typename Kernel::Bits); ++e) {
       own[k].elements[e] = kernel(Kernel::kReceives ? received[k].elements[e] : 0, own[k].elements[e]);
     }
     *at<P>(ranges.out, index + k * stride) = own[k];
   }
   if (ranges.second == nullptr) return;
+  RONDO_UNROLLED
   for (size_t k = 0; k < kCount; ++k) *at<P>(ranges.second, index + k * stride) = own[k];
 }
 
 template <class Kernel>
-RONDO_DEVICE void processPackRange(const Ranges& ranges, arch::Tile lane, const Kernel& kernel) {
+RONDO_DEVICE void processPackRange(const Ranges& ranges, Part lane, const Kernel& kernel) {
   constexpr size_t kInFlight = Kernel::kInFlight;
   size_t i = lane.begin;
   if (kInFlight > 1) {
@@ -182,15 +194,18 @@ RONDO_DEVICE void processElements(const Ranges& ranges, size_t index, size_t str
   using Bits = typename Kernel::Bits;
   Bits own[kCount];
   Bits received[kCount];
+  RONDO_UNROLLED
   for (size_t k = 0; k < kCount; ++k) {
     own[k] = loadElement<Bits>(ranges.own, index + k * stride, aligned);
     received[k] = Kernel::kReceives ? loadElement<Bits>(ranges.received, index + k * stride, aligned) : Bits{};
   }
+  RONDO_UNROLLED
   for (size_t k = 0; k < kCount; ++k) {
     own[k] = kernel(received[k], own[k]);
     storeElement(ranges.out, index + k * stride, own[k], aligned);
   }
   if (ranges.second == nullptr) return;
+  RONDO_UNROLLED
   for (size_t k = 0; k < kCount; ++k) storeElement(ranges.second, index + k * stride, own[k], aligned);
 }
 
@@ -201,7 +216,7 @@ struct Elements {
 };
 
 template <class Kernel>
-RONDO_DEVICE void processElementRange(const Ranges& ranges, Elements elements, arch::Tile lane, const Kernel& kernel) {
+RONDO_DEVICE void processElementRange(const Ranges& ranges, Elements elements, Part lane, const Kernel& kernel) {
   constexpr size_t kInFlight = Kernel::kInFlight;
   const bool aligned = misalignment(ranges, sizeof(typename Kernel::Bits)) == 0;
   size_t i = lane.begin;
@@ -217,7 +232,7 @@ RONDO_DEVICE void processElementRange(const Ranges& ranges, Elements elements, a
   }
 }
 
-// 'share' maps a count to the lane's tile of it, as arch::tile does.
+// 'share' maps a count to the lane's part of it, as arch::tile does.
 template <class Kernel, class Share>
 RONDO_DEVICE void processStrided(const Ranges& ranges, size_t count, const Kernel& kernel, Share share) {
   constexpr size_t kElement = sizeof(typename Kernel::Bits);
@@ -234,7 +249,10 @@ RONDO_DEVICE void processStrided(const Ranges& ranges, size_t count, const Kerne
 // --- the lane's part
 
 struct TileShare {
-  RONDO_DEVICE arch::Tile operator()(size_t count) const { return arch::tile(count); }
+  RONDO_DEVICE Part operator()(size_t count) const {
+    const arch::Tile tile = arch::tile(count);
+    return {tile.begin, tile.end, tile.stride};
+  }
 };
 
 template <class Kernel>

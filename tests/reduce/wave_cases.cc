@@ -35,7 +35,7 @@ struct RunArgs {
 
 struct OneLaneOf32 {
   unsigned lane;
-  RONDO_DEVICE arch::Tile operator()(size_t count) const { return {lane, count, 32}; }
+  RONDO_DEVICE lanes::Part operator()(size_t count) const { return {lane, count, 32}; }
 };
 
 struct StridedLoop {

@@ -35,6 +35,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void finish();
   // Closes now.
   void close();
+  // In a forked child: closes the child's descriptor and touches nothing that the parent shares.
+  void closeCopy() { fd_.reset(); }
   bool closed() const { return !fd_.valid(); }
 
   // Takes the connection off the loop. drain then sends what is queued, ends the stream and closes; for any thread.

@@ -108,7 +108,10 @@ ControlPlane::ControlPlane(Bootstrap& bootstrap, ControlCallbacks callbacks, con
 }
 
 ControlPlane::~ControlPlane() {
-  if (pid_ != getpid()) return;  // the loop and the connections are the parent's; the child's descriptors close
+  if (pid_ != getpid()) {  // the loop and the connections are the parent's
+    tree_->closeCopies();
+    return;
+  }
   tree_->loop().post([tree = tree_] { tree->sayAborted(); });
   tree_->loop().remove(tree_.get());
   tree_->drain(Clock::now() + kDrainTime);

@@ -34,6 +34,7 @@ ControlTree::ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int ra
       callbacks_(std::move(callbacks)),
       states_(peers_.size(), State::kPresent),
       unlinked_(childrenOf(rank, ranks_)) {
+  if (rank_ > 0) unlinked_.push_back(parentOf(rank_));
   if (listener.valid())
     door_ = std::make_unique<Doorkeeper>(
         loop_, std::move(listener), peers_[0], fmt::format("control connections of rank {}", rank_),
@@ -55,20 +56,18 @@ void ControlTree::onTick(Clock::time_point now) {
 }
 
 void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
-  std::unique_lock lock(mutex_);
-  const auto child = std::find(unlinked_.begin(), unlinked_.end(), hello.rank);
-  if (child == unlinked_.end() || hello.version != wire::kVersion) {
-    lock.unlock();
+  const auto children = childrenOf(rank_, ranks_);
+  const bool isChild = std::find(children.begin(), children.end(), hello.rank) != children.end();
+  if (!isChild || links_.contains(hello.rank) || hello.version != wire::kVersion) {
     RONDO_WARN("control connections of rank {}: dropped {}: no child of this rank, or connected already", rank_,
                wire::describe(hello));
     return;
   }
-  unlinked_.erase(child);
-  const bool complete = unlinked_.empty();
-  lock.unlock();
+  // Closed before the last link is announced: from then on the rank holds its links and nothing else.
+  const bool last = std::all_of(children.begin(), children.end(),
+                                [&](int child) { return child == hello.rank || links_.contains(child); });
+  if (last) door_->close();
   link(hello.rank, std::move(fd));
-  if (complete) door_->close();
-  changed_.notify_all();
 }
 
 void ControlTree::link(int peer, Fd fd) {
@@ -77,20 +76,25 @@ void ControlTree::link(int peer, Fd fd) {
       {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, payload); },
        [this, peer](const std::string& why) { onClosed(peer, why); }});
   // Something may have happened on the other links meanwhile.
+  std::vector<int> left, lost;
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (states_[static_cast<size_t>(rank)] != State::kLeft || isBehind(rank, peer)) continue;
-    const int32_t value = rank;
-    const char* bytes = reinterpret_cast<const char*>(&value);
-    links_[peer]->send(wire::FrameType::kLeft, std::vector<char>(bytes, bytes + sizeof(value)));
+    const State state = states_[static_cast<size_t>(rank)];
+    if (state != State::kPresent && !isBehind(rank, peer)) (state == State::kLeft ? left : lost).push_back(rank);
   }
+  if (!left.empty()) links_[peer]->send(wire::FrameType::kLeft, wire::packRanks(left));
+  if (!lost.empty()) links_[peer]->send(wire::FrameType::kLost, wire::packRanks(lost));
   if (failed_) links_[peer]->send(wire::FrameType::kError, wire::packError(error_));
+  std::lock_guard lock(mutex_);
+  std::erase(unlinked_, peer);
+  changed_.notify_all();
 }
 
 void ControlTree::onFrame(int peer, wire::FrameType type, const std::vector<char>& payload) {
   if (type == wire::FrameType::kError) return spread(wire::unpackError(payload), peer);
-  int32_t rank = -1;
-  if (type == wire::FrameType::kLeft && payload.size() == sizeof(rank)) std::memcpy(&rank, payload.data(), sizeof(rank));
-  if (rank >= 0 && rank < ranks_) return markLeft(rank, peer);
+  const bool left = type == wire::FrameType::kLeft;
+  const auto ranks = wire::unpackRanks(payload, ranks_);
+  if ((left || type == wire::FrameType::kLost) && !ranks.empty())
+    return mark(ranks, left ? State::kLeft : State::kLost, peer);
   spread({ncclInternalError, peer, fmt::format("{} sent an unexpected control message", describe(peer))}, rank_);
 }
 
@@ -111,7 +115,7 @@ void ControlTree::spread(const wire::ErrorReport& report, int from) {
   if (callbacks_.onError) callbacks_.onError(report.code, report.peer, report.text);
 }
 
-void ControlTree::leave() { markLeft(rank_, rank_); }
+void ControlTree::leave() { mark({rank_}, State::kLeft, rank_); }
 
 void ControlTree::sayAborted() {
   if (failed_ || states_[static_cast<size_t>(rank_)] == State::kLeft) return;
@@ -120,12 +124,15 @@ void ControlTree::sayAborted() {
   flood(wire::FrameType::kError, wire::packError(report), rank_);
 }
 
-void ControlTree::markLeft(int rank, int from) {
-  if (states_[static_cast<size_t>(rank)] == State::kLeft) return;
-  states_[static_cast<size_t>(rank)] = State::kLeft;
-  const int32_t value = rank;
-  const char* bytes = reinterpret_cast<const char*>(&value);
-  flood(wire::FrameType::kLeft, std::vector<char>(bytes, bytes + sizeof(value)), from);
+void ControlTree::mark(const std::vector<int>& ranks, State state, int from) {
+  std::vector<int> news;
+  for (const int rank : ranks) {
+    if (states_[static_cast<size_t>(rank)] != State::kPresent) continue;
+    states_[static_cast<size_t>(rank)] = state;
+    news.push_back(rank);
+  }
+  if (news.empty()) return;
+  flood(state == State::kLeft ? wire::FrameType::kLeft : wire::FrameType::kLost, wire::packRanks(news), from);
   publish();
 }
 
@@ -136,10 +143,7 @@ bool ControlTree::isBehind(int rank, int peer) const {
 void ControlTree::onClosed(int peer, const std::string& why) {
   std::vector<int> lost;
   for (int rank = 0; rank < ranks_; ++rank) {
-    State& state = states_[static_cast<size_t>(rank)];
-    if (state != State::kPresent || !isBehind(rank, peer)) continue;
-    state = State::kLost;
-    lost.push_back(rank);
+    if (states_[static_cast<size_t>(rank)] == State::kPresent && isBehind(rank, peer)) lost.push_back(rank);
   }
   if (lost.empty()) return;
   const bool peerHadLeft = states_[static_cast<size_t>(peer)] == State::kLeft;
@@ -148,7 +152,7 @@ void ControlTree::onClosed(int peer, const std::string& why) {
                                 wire::rankText(lost), why)
                   : fmt::format("{} has closed its connection ({})", describe(peer), why);
   spread({ncclRemoteError, peer, text}, peer);
-  publish();
+  mark(lost, State::kLost, peer);  // they are out of reach for everyone on this side of the break
 }
 
 void ControlTree::publish() {
@@ -182,6 +186,11 @@ std::vector<int> ControlTree::waitLinked(const Patience& patience) {
 
 void ControlTree::drain(Clock::time_point deadline) {
   for (auto& [peer, connection] : links_) connection->drain(deadline);
+}
+
+void ControlTree::closeCopies() {
+  for (auto& [peer, connection] : links_) connection->closeCopy();
+  if (door_) door_->closeCopies();
 }
 
 }  // namespace rondo

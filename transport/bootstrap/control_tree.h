@@ -48,10 +48,11 @@ class ControlTree : public EventHandler {
   EventLoop& loop() const { return loop_; }
   std::string describe(int rank) const { return wire::describe(peers_[static_cast<size_t>(rank)]); }
   bool waitAllLeft(const Patience& patience);
-  std::vector<int> waitLinked(const Patience& patience);  // the children that have not connected; empty: all have
+  std::vector<int> waitLinked(const Patience& patience);  // parent and children without a link; empty: all have one
 
-  // After onStop, or in a forked child: the thread that destroys the ControlPlane.
+  // The thread that destroys the ControlPlane: after onStop, and in a forked child.
   void drain(Clock::time_point deadline);
+  void closeCopies();
 
  private:
   enum class State : uint8_t { kPresent, kLeft, kLost };
@@ -60,7 +61,7 @@ class ControlTree : public EventHandler {
   void onFrame(int peer, wire::FrameType type, const std::vector<char>& payload);
   void onClosed(int peer, const std::string& why);
   void spread(const wire::ErrorReport& report, int from);
-  void markLeft(int rank, int from);
+  void mark(const std::vector<int>& ranks, State state, int from);
   void flood(wire::FrameType type, const std::vector<char>& payload, int except);
   void publish();
   bool isBehind(int rank, int peer) const;
@@ -72,13 +73,13 @@ class ControlTree : public EventHandler {
   const ControlCallbacks callbacks_;
   std::unique_ptr<Doorkeeper> door_;
   std::map<int, std::shared_ptr<Connection>> links_;
-  std::vector<State> states_;
+  std::vector<State> states_;  // of each rank; only ever from kPresent to another
   bool failed_ = false;
   wire::ErrorReport error_;  // valid when failed_
 
   std::mutex mutex_;  // protects what follows; a leaf lock
   std::condition_variable changed_;
-  std::vector<int> unlinked_;  // children that have not connected yet
+  std::vector<int> unlinked_;  // parent and children without a link
   bool allLeft_ = false;
 };
 

@@ -37,8 +37,6 @@ Doorkeeper::Doorkeeper(EventLoop& loop, Fd listener, const wire::Hello& expected
       onGuest_(std::move(onGuest)),
       maxVisitors_(visitorLimit()) {}
 
-Doorkeeper::~Doorkeeper() = default;
-
 void Doorkeeper::open() {
   watch_ = loop_.watch(listener_.get(), EPOLLIN, [this](uint32_t) { onListener(); });
 }
@@ -48,6 +46,11 @@ void Doorkeeper::close() {
   visitors_.clear();
   if (watch_ != 0) loop_.forget(watch_, listener_.get());
   watch_ = 0;
+  listener_.reset();
+}
+
+void Doorkeeper::closeCopies() {
+  visitors_.clear();
   listener_.reset();
 }
 

@@ -21,11 +21,11 @@ class Doorkeeper {
   // doorkeeper but not destroy it.
   Doorkeeper(EventLoop& loop, Fd listener, const wire::Hello& expected, std::string place,
              std::function<void(Fd, const wire::Hello&)> onGuest);
-  ~Doorkeeper();
 
   void open();
   void tick(Clock::time_point now);
   void close();
+  void closeCopies();  // in a forked child: its own descriptors only
   bool closed() const { return !listener_.valid(); }
 
  private:

@@ -2,6 +2,7 @@
 // Copyright The Rondo Authors
 #include "transport/bootstrap/event_loop.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -20,6 +21,7 @@ namespace rondo {
 namespace {
 
 constexpr EventLoop::Watch kWakeWatch = 0;
+thread_local EventLoop* forking = nullptr;  // the loop whose watchMutex_ this thread holds over its fork
 
 // The edge where exceptions of handlers end.
 template <class Function>
@@ -35,16 +37,40 @@ void guarded(const char* what, Function&& function) {
 
 EventLoop::EventLoop() : pid_(getpid()) {}
 
+std::atomic<EventLoop*> EventLoop::current_{nullptr};
+
 EventLoop& EventLoop::get() {
-  static std::atomic<EventLoop*> current{nullptr};
-  EventLoop* loop = current.load(std::memory_order_acquire);  // pairs with the exchange below: shows the object
+  static const int forkHandlers = pthread_atfork(beforeFork, afterForkInParent, afterForkInChild);
+  if (forkHandlers != 0) failErrno(forkHandlers, "pthread_atfork");
+  EventLoop* loop = current_.load(std::memory_order_acquire);  // pairs with the exchange below: shows the object
   // Never freed: a forked child leaves its parent's copy alone, and the service thread may outlive main.
   while (loop == nullptr || !loop->ownedByThisProcess()) {
     auto* fresh = new EventLoop;
-    if (current.compare_exchange_strong(loop, fresh, std::memory_order_acq_rel)) return *fresh;
+    if (current_.compare_exchange_strong(loop, fresh, std::memory_order_acq_rel)) return *fresh;
     delete fresh;
   }
   return *loop;
+}
+
+// A child's child must not look at the first parent's loop: those descriptors may have been given to others since.
+void EventLoop::beforeFork() {
+  EventLoop* loop = current_.load(std::memory_order_acquire);  // pairs with the exchange in get
+  forking = loop != nullptr && loop->ownedByThisProcess() ? loop : nullptr;
+  if (forking != nullptr) forking->watchMutex_.lock();
+}
+
+void EventLoop::afterForkInParent() {
+  if (forking != nullptr) forking->watchMutex_.unlock();
+}
+
+// Only async-signal-safe calls. The descriptors stay taken, as their owners still believe to have them.
+void EventLoop::afterForkInChild() {
+  if (forking == nullptr) return;
+  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const auto& [watch, watched] : forking->watches_)
+    if (nothing >= 0) dup3(nothing, watched.fd, O_CLOEXEC);
+  if (nothing >= 0) close(nothing);
+  forking->watchMutex_.unlock();
 }
 
 bool EventLoop::ownedByThisProcess() const { return pid_ == getpid(); }
@@ -145,7 +171,8 @@ EventLoop::Watch EventLoop::watch(int fd, uint32_t events, std::function<void(ui
   event.events = events;
   event.data.u64 = watch;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) failErrno("epoll_ctl");
-  watches_[watch] = std::make_shared<std::function<void(uint32_t)>>(std::move(onEvents));
+  std::lock_guard lock(watchMutex_);
+  watches_[watch] = {fd, std::make_shared<std::function<void(uint32_t)>>(std::move(onEvents))};
   return watch;
 }
 
@@ -159,7 +186,12 @@ void EventLoop::change(Watch watch, int fd, uint32_t events) {
 void EventLoop::forget(Watch watch, int fd) {
   // Explicit, as a forked child may keep the connection, and with it the registration, alive.
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-  watches_.erase(watch);
+  std::shared_ptr<std::function<void(uint32_t)>> last;  // destroyed after the lock: it may own what it serves
+  std::lock_guard lock(watchMutex_);
+  const auto entry = watches_.find(watch);
+  if (entry == watches_.end()) return;
+  last = std::move(entry->second.onEvents);
+  watches_.erase(entry);
 }
 
 void EventLoop::run() {
@@ -179,7 +211,6 @@ void EventLoop::run() {
 bool EventLoop::finishIfIdle() {
   std::lock_guard lock(mutex_);
   if (handlerCount_ > 0 || !tasks_.empty()) return false;
-  watches_.clear();
   epoll_.reset();
   wake_.reset();
   wakeFd_ = -1;
@@ -220,7 +251,7 @@ void EventLoop::runEvents() {
     }
     const auto entry = watches_.find(events[i].data.u64);
     if (entry == watches_.end()) continue;  // forgotten by an earlier event of this batch
-    const auto function = entry->second;    // stays alive when it forgets itself
+    const auto function = entry->second.onEvents;    // stays alive when it forgets itself
     guarded("event", [&] { (*function)(events[i].events); });
   }
 }

@@ -6,11 +6,13 @@
 // loop; handlers are shared between the loop and whoever added them.
 //
 // Handlers, watches and posted functions run on the service thread only, and must not block. In a forked child the
-// parent's loop is never touched: get() gives the child one of its own.
+// parent's loop is never touched: get() gives the child one of its own, and the watched descriptors stand for /dev/null,
+// so that a child that outlives its parent does not keep the parent's connections open.
 #pragma once
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -63,6 +65,9 @@ class EventLoop {
   };
 
   EventLoop();
+  static void beforeFork();
+  static void afterForkInParent();
+  static void afterForkInChild();
   void run();
   bool finishIfIdle();
   void runTasks();
@@ -72,6 +77,7 @@ class EventLoop {
   void runOnThread(std::function<void()> task);
   void ensureThread();
 
+  static std::atomic<EventLoop*> current_;
   const pid_t pid_;
 
   std::mutex mutex_;  // protects what follows; nothing else is locked under it
@@ -85,8 +91,13 @@ class EventLoop {
   // Service thread only (made before it starts).
   Fd epoll_;
   Fd wake_;
+  struct Watched {
+    int fd;
+    std::shared_ptr<std::function<void(uint32_t)>> onEvents;
+  };
   Watch nextWatch_ = 1;
-  std::map<Watch, std::shared_ptr<std::function<void(uint32_t)>>> watches_;
+  std::mutex watchMutex_;  // held while watches_ changes, and by a thread that forks; a leaf lock
+  std::map<Watch, Watched> watches_;
   std::vector<Entry> entries_;
   std::vector<const EventHandler*> stopping_;
 };

@@ -95,7 +95,7 @@ void Root::startServing() {
   phase_ = Phase::kServing;
   door_.close();  // from here on the id is used up and the port free
   const auto nothing = std::make_shared<const std::vector<char>>();
-  for (auto& [rank, guest] : guests_) guest.connection->send(wire::FrameType::kWelcome, nothing);
+  for (Guest* guest : ownLast()) guest->connection->send(wire::FrameType::kWelcome, nothing);
 }
 
 void Root::onFrame(int rank, wire::FrameType type, std::vector<char> payload) {
@@ -136,7 +136,18 @@ void Root::finishRound() {
   roundOpen_ = false;
   ++round_;
   const auto shared = std::make_shared<const std::vector<char>>(std::move(all));
-  for (auto& [rank, guest] : guests_) guest.connection->send(wire::FrameType::kGathered, shared);
+  for (Guest* guest : ownLast()) guest->connection->send(wire::FrameType::kGathered, shared);
+}
+
+// The guests, those of this process last: it may end, and the root with it, as soon as its own rank has its answer.
+std::vector<Root::Guest*> Root::ownLast() {
+  const wire::Hello own = wire::makeHello(wire::kRootMagic, 0, 0, 0);
+  std::vector<Guest*> order;
+  for (auto& [rank, guest] : guests_) order.push_back(&guest);
+  std::stable_partition(order.begin(), order.end(), [&own](const Guest* guest) {
+    return guest->hello.pid != own.pid || std::memcmp(guest->hello.host, own.host, sizeof(own.host)) != 0;
+  });
+  return order;
 }
 
 void Root::onGoodbye(Guest& guest) {
@@ -196,8 +207,8 @@ void Root::tellError(const std::shared_ptr<Connection>& connection) {
 void Root::failAll(ncclResult_t code, int peer, const std::string& text) {
   error_ = {code, peer, text};
   RONDO_WARN("bootstrap at {}: {}", options_.address, text);
-  for (auto& [rank, guest] : guests_) tellError(guest.connection);
   for (const auto& connection : told_) tellError(connection);
+  for (Guest* guest : ownLast()) tellError(guest->connection);
   end(options_.fixedAddress ? kFixedLinger : kLinger);
 }
 

@@ -59,6 +59,7 @@ class Root : public EventHandler {
   void onClosed(int rank, const Connection* connection, const std::string& why);
   void finishRound();
   void checkTimeout(Clock::time_point now);
+  std::vector<Guest*> ownLast();
   void tellError(const std::shared_ptr<Connection>& connection);
   void failAll(ncclResult_t code, int peer, const std::string& text);
   void end(std::chrono::seconds linger);

@@ -46,6 +46,19 @@ ErrorReport unpackError(const std::vector<char>& payload) {
           std::string(payload.begin() + sizeof(head), payload.end())};
 }
 
+std::vector<char> packRanks(const std::vector<int>& ranks) {
+  const char* bytes = reinterpret_cast<const char*>(ranks.data());
+  return std::vector<char>(bytes, bytes + ranks.size() * sizeof(int32_t));
+}
+
+std::vector<int> unpackRanks(const std::vector<char>& payload, int count) {
+  std::vector<int> ranks(payload.size() / sizeof(int32_t));
+  if (ranks.size() * sizeof(int32_t) != payload.size()) return {};
+  if (!payload.empty()) std::memcpy(ranks.data(), payload.data(), payload.size());
+  const bool valid = std::all_of(ranks.begin(), ranks.end(), [count](int rank) { return rank >= 0 && rank < count; });
+  return valid ? ranks : std::vector<int>();
+}
+
 std::string rankText(const std::vector<int>& ranks) {
   constexpr size_t kMaxParts = 16;
   std::string text;

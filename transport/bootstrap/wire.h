@@ -45,7 +45,8 @@ enum class FrameType : uint32_t {
   kGather = 3,   // rank to root: its entry
   kGathered = 4, // root to rank: all entries
   kGoodbye = 5,  // rank to root: needs nothing more
-  kLeft = 6,     // control: int32 rank that has left; passed on through the tree
+  kLeft = 6,     // control: ranks (int32 each) that have left; passed on through the tree
+  kLost = 7,     // control: ranks that are out of reach since a connection has ended; passed on likewise
 };
 
 struct FrameHeader {
@@ -67,6 +68,10 @@ struct ErrorReport {
 };
 std::vector<char> packError(const ErrorReport& report);
 ErrorReport unpackError(const std::vector<char>& payload);
+
+std::vector<char> packRanks(const std::vector<int>& ranks);
+// Empty when a rank is not from 0 to count - 1 or the payload is cut short.
+std::vector<int> unpackRanks(const std::vector<char>& payload, int count);
 
 // "rank 2" or "ranks 0, 3-5": a part of a message; ascending ranks, the middle of a long list is cut.
 std::string rankText(const std::vector<int>& ranks);
