@@ -139,9 +139,8 @@ INSTANTIATE_TEST_SUITE_P(Ranks, ControlRanksTest, testing::Values(1, 2, 3, 8, 17
 
 TEST_F(ControlTest, AllRanksRaiseAtOnce) {
   auto members = openAll(8);
-  expectNoErrors(runRanks(8, [&](int rank) {
-    members[static_cast<size_t>(rank)]->plane->raise(ncclSystemError, rank, "mine");
-  }));
+  expectNoErrors(
+      runRanks(8, [&](int rank) { members[static_cast<size_t>(rank)]->plane->raise(ncclSystemError, rank, "mine"); }));
   for (auto& member : members) ASSERT_TRUE(waitUntil([&] { return member->errorCount() > 0; }));
   closeAll(members);
   for (auto& member : members) EXPECT_EQ(member->errorCount(), 1);

@@ -4,9 +4,8 @@
 // Runs ranks as threads of one process and collects what each of them threw.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <dirent.h>
+#include <gtest/gtest.h>
 
 #include <chrono>
 #include <filesystem>
@@ -60,8 +59,12 @@ inline int countEntries(const char* path) {
   return count;
 }
 
-inline int countDescriptors() { return countEntries("/proc/self/fd"); }
-inline int countThreads() { return countEntries("/proc/self/task"); }
+inline int countDescriptors() {
+  return countEntries("/proc/self/fd");
+}
+inline int countThreads() {
+  return countEntries("/proc/self/task");
+}
 
 // Threads of this process with this name.
 inline int countThreads(const std::string& name) {

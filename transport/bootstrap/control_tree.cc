@@ -36,9 +36,9 @@ ControlTree::ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int ra
       unlinked_(childrenOf(rank, ranks_)) {
   if (rank_ > 0) unlinked_.push_back(parentOf(rank_));
   if (listener.valid())
-    door_ = std::make_unique<Doorkeeper>(
-        loop_, std::move(listener), peers_[0], fmt::format("control connections of rank {}", rank_),
-        [this](Fd fd, const wire::Hello& hello) { onGuest(std::move(fd), hello); });
+    door_ = std::make_unique<Doorkeeper>(loop_, std::move(listener), peers_[0],
+                                         fmt::format("control connections of rank {}", rank_),
+                                         [this](Fd fd, const wire::Hello& hello) { onGuest(std::move(fd), hello); });
 }
 
 void ControlTree::onStart() {
@@ -71,10 +71,10 @@ void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
 }
 
 void ControlTree::link(int peer, Fd fd) {
-  links_[peer] = Connection::open(
-      loop_, std::move(fd),
-      {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, payload); },
-       [this, peer](const std::string& why) { onClosed(peer, why); }});
+  links_[peer] =
+      Connection::open(loop_, std::move(fd),
+                       {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, payload); },
+                        [this, peer](const std::string& why) { onClosed(peer, why); }});
   // Something may have happened on the other links meanwhile.
   std::vector<int> left, lost;
   for (int rank = 0; rank < ranks_; ++rank) {
@@ -104,7 +104,9 @@ void ControlTree::flood(wire::FrameType type, const std::vector<char>& payload, 
     if (peer != except) connection->send(type, shared);
 }
 
-void ControlTree::raise(const wire::ErrorReport& report) { spread(report, rank_); }
+void ControlTree::raise(const wire::ErrorReport& report) {
+  spread(report, rank_);
+}
 
 void ControlTree::spread(const wire::ErrorReport& report, int from) {
   if (failed_) return;
@@ -115,7 +117,9 @@ void ControlTree::spread(const wire::ErrorReport& report, int from) {
   if (callbacks_.onError) callbacks_.onError(report.code, report.peer, report.text);
 }
 
-void ControlTree::leave() { mark({rank_}, State::kLeft, rank_); }
+void ControlTree::leave() {
+  mark({rank_}, State::kLeft, rank_);
+}
 
 void ControlTree::sayAborted() {
   if (failed_ || states_[static_cast<size_t>(rank_)] == State::kLeft) return;
@@ -147,10 +151,9 @@ void ControlTree::onClosed(int peer, const std::string& why) {
   }
   if (lost.empty()) return;
   const bool peerHadLeft = states_[static_cast<size_t>(peer)] == State::kLeft;
-  const std::string text =
-      peerHadLeft ? fmt::format("{} has ended before {} had left the communicator ({})", describe(peer),
-                                wire::rankText(lost), why)
-                  : fmt::format("{} has closed its connection ({})", describe(peer), why);
+  const std::string text = peerHadLeft ? fmt::format("{} has ended before {} had left the communicator ({})",
+                                                     describe(peer), wire::rankText(lost), why)
+                                       : fmt::format("{} has closed its connection ({})", describe(peer), why);
   spread({ncclRemoteError, peer, text}, peer);
   mark(lost, State::kLost, peer);  // they are out of reach for everyone on this side of the break
 }
