@@ -12,6 +12,8 @@ target_include_directories(rondo_headers INTERFACE ${PROJECT_SOURCE_DIR}/include
 add_library(rondo_device INTERFACE)
 target_include_directories(rondo_device INTERFACE ${PROJECT_SOURCE_DIR})
 target_link_libraries(rondo_device INTERFACE rondo_headers)
+# A product that is summed is rounded before (device/arch/compute.h); nvcc gets that from intrinsics.
+target_compile_options(rondo_device INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 add_library(rondo_warnings INTERFACE)
 target_compile_options(rondo_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror=switch -Werror=return-type>)
@@ -27,9 +29,13 @@ elseif(RONDO_DEVICE STREQUAL cuda)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # machine code for both, and PTX of the newest for later GPUs
   endif()
   enable_language(CUDA)
+  set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
   find_package(CUDAToolkit REQUIRED)
-  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)  # CMake 3.25 does not know nvcc's
-  set(CMAKE_CUDA_STANDARD 20)
+  # CMake 3.25.1 does not know that nvcc takes C++20, which CUDA sources get from CMAKE_CXX_STANDARD.
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  endif()
   target_link_libraries(rondo_headers INTERFACE CUDA::cudart_static)
   target_compile_definitions(rondo_device INTERFACE RONDO_TARGET_CUDA)
 elseif(RONDO_DEVICE STREQUAL hip)

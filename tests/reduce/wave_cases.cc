@@ -6,79 +6,13 @@
 
 #include <algorithm>
 
-#include "device/arch/arch.h"
-#include "device/primitives/copy.h"
-#include "device/primitives/reduce.h"
 #include "device/runtime/runtime.h"
 #include "tests/reduce/reference.h"
+#include "tests/reduce/wave_kernel.h"
 
 namespace rondo::wavetest {
 
 namespace {
-
-// A case as the kernel sees it.
-struct Item {
-  Operation operation;
-  Reduction reduction;
-  uint32_t last;
-  char* out;
-  char* second;
-  const char* received;
-  const char* own;
-  size_t bytes;
-};
-
-struct RunArgs {
-  const Item* items;
-  size_t count;
-};
-
-struct OneLaneOf32 {
-  unsigned lane;
-  RONDO_DEVICE lanes::Part operator()(size_t count) const { return {lane, count, 32}; }
-};
-
-struct StridedLoop {
-  lanes::Ranges ranges;
-  size_t bytes;
-
-  template <class Combiner>
-  RONDO_DEVICE void run(const Combiner& combiner) const {
-    for (unsigned lane = 0; lane < 32; ++lane) {
-      lanes::processStrided(ranges, bytes / sizeof(typename Combiner::Bits), lanes::ReduceKernel<Combiner>{combiner},
-                            OneLaneOf32{lane});
-    }
-  }
-};
-
-RONDO_DEVICE void runItem(const Item& item) {
-  const lanes::Ranges ranges = {item.out, item.second, item.received, item.own};
-  switch (item.operation) {
-    case Operation::kCopy:
-      return copyRange(item.out, item.second, item.own, item.bytes);
-    case Operation::kPrepare:
-      return prepareRange(item.reduction, item.out, item.own, item.bytes);
-    case Operation::kReduce:
-      return reduceRange(item.reduction, item.out, item.second, item.received, item.own, item.bytes, item.last != 0);
-    case Operation::kStridedCopy:
-      if (!arch::oneLane()) return;
-      for (unsigned lane = 0; lane < 32; ++lane) {
-        lanes::copyStrided({item.out, item.second, nullptr, item.own}, item.bytes, OneLaneOf32{lane});
-      }
-      return;
-    case Operation::kStridedReduce:
-      if (arch::oneLane()) lanes::dispatch(item.reduction, item.last != 0, StridedLoop{ranges, item.bytes});
-      return;
-  }
-}
-
-RONDO_KERNEL void runItems(RONDO_KERNEL_ARGS(RunArgs, args)) {
-  const Item* items = arch::readRange(args.items, args.count * sizeof(Item));
-  for (size_t i = 0; i < args.count; ++i) {
-    runItem(items[i]);
-    arch::syncWave();
-  }
-}
 
 constexpr size_t kGuard = 64;
 
@@ -161,9 +95,7 @@ std::vector<char> runOnDevice(const std::vector<Case>& cases, const std::vector<
   runtime::copyToDevice(memory.data(), initial.data(), initial.size());
   runtime::copyToDevice(itemMemory.data(), items.data(), items.size() * sizeof(Item));
   const runtime::OwnedStream stream;
-  const unsigned wave = static_cast<unsigned>(runtime::deviceProperties(runtime::currentDevice()).waveSize);
-  const RunArgs args = {reinterpret_cast<const Item*>(itemMemory.data()), items.size()};
-  runtime::check(arch::launchKernel(runItems, arch::LaunchShape{1, wave, 0}, args, stream.get()), "launchKernel");
+  launchItems(reinterpret_cast<const Item*>(itemMemory.data()), items.size(), stream.get());
   stream.synchronize();
   std::vector<char> result(initial.size());
   runtime::copyFromDevice(result.data(), memory.data(), result.size());

@@ -11,16 +11,9 @@
 #include <vector>
 
 #include "device/shared/types.h"
+#include "tests/reduce/wave_kernel.h"
 
 namespace rondo::wavetest {
-
-enum class Operation : uint32_t {
-  kCopy,
-  kPrepare,
-  kReduce,
-  kStridedCopy,   // as the 32 lanes of a GPU's wave would do it, one lane after the other, on any device
-  kStridedReduce
-};
 
 // Which of the four ranges is which memory. kOwn and kReceived: in place.
 enum class Place : uint32_t { kNowhere, kApart, kOwn, kReceived };
