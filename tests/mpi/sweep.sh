@@ -3,10 +3,11 @@
 # Copyright The Rondo Authors
 #
 # Both perf programs as processes: every number of ranks, depth, wave size and progress model, results checked.
-# Usage: tests/mpi/sweep.sh BUILD MPIRUN     e.g. tests/mpi/sweep.sh build/emu mpirun
+# Usage: tests/mpi/sweep.sh BUILD MPIRUN [MAXBYTES]     e.g. tests/mpi/sweep.sh build/emu mpirun 64M
+# MAXBYTES (default 4M) is the largest message of the runs that vary depth, wave and model.
 # One line per run; exit status 1 if any fails.
 set -uo pipefail
-build=$1 launcher=$2
+build=$1 launcher=$2 most=${3:-4M}
 passed=0 failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -39,7 +40,7 @@ for program in broadcast_perf all_reduce_perf; do
       for progress in lockstep independent; do
         export NCCL_STEPS=$steps RONDO_EMU_WAVE=$wave RONDO_EMU_PROGRESS=$progress
         settings="NCCL_STEPS=$steps wave $wave $progress"
-        check 3 $program -b 8 -e 4M -f 8 -c 1 -n 2 -w 1
+        check 3 $program -b 8 -e "$most" -f 8 -c 1 -n 2 -w 1
       done
     done
   done
