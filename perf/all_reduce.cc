@@ -20,4 +20,6 @@ class AllReduce : public perf::Collective {
 
 }  // namespace
 
-int main(int argc, char** argv) { return perf::runProgram(argc, argv, AllReduce()); }
+int main(int argc, char** argv) {
+  return perf::runProgram(argc, argv, AllReduce());
+}

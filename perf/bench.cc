@@ -16,7 +16,9 @@ using Clock = std::chrono::steady_clock;
 // More lines than this about wrong results help nobody.
 constexpr int kMostTold = 8;
 
-double microseconds(Clock::duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
+double microseconds(Clock::duration duration) {
+  return std::chrono::duration<double, std::micro>(duration).count();
+}
 
 // A group of calls that a failing call does not leave open.
 class Group {
@@ -124,11 +126,11 @@ Bench::Elapsed Bench::combineTimes(Elapsed mine) {
 void Bench::tellWrong(const Case& what, bool in_place, int rank, size_t wrong, const std::string& first) {
   static std::atomic<int> told = 0;
   if (told.fetch_add(1) >= kMostTold) return;
-  std::fputs(fmt::format("# rank {}: {} {} {} root {}, {} bytes, {}: {} wrong; {}\n", rank, collective_.name(),
-                         what.type.name, what.op.name, what.root, what.bytes(), in_place ? "in-place" : "out-of-place",
-                         wrong, first)
-                 .c_str(),
-             stderr);
+  std::fputs(
+      fmt::format("# rank {}: {} {} {} root {}, {} bytes, {}: {} wrong; {}\n", rank, collective_.name(), what.type.name,
+                  what.op.name, what.root, what.bytes(), in_place ? "in-place" : "out-of-place", wrong, first)
+          .c_str(),
+      stderr);
 }
 
 double Bench::check(const Case& what, bool in_place) {

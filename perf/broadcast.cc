@@ -22,4 +22,6 @@ class Broadcast : public perf::Collective {
 
 }  // namespace
 
-int main(int argc, char** argv) { return perf::runProgram(argc, argv, Broadcast()); }
+int main(int argc, char** argv) {
+  return perf::runProgram(argc, argv, Broadcast());
+}

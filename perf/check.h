@@ -2,8 +2,9 @@
 // Copyright The Rondo Authors
 //
 // How the perf programs fail: UsageError is the user's mistake (exit status 2), found by every process alike, or, as
-// LocalUsageError, perhaps by this one alone, which then ends all. Failure is a failed call of the GPU runtime or of the
-// collective library (exit status 1, ends all processes). Used by every thread; the thread's main function catches them.
+// LocalUsageError, perhaps by this one alone, which then ends all. Failure is a failed call of the GPU runtime or of
+// the collective library (exit status 1, ends all processes). Used by every thread; the thread's main function catches
+// them.
 #pragma once
 
 #include <fmt/format.h>

@@ -113,7 +113,7 @@ T integerAvgInput(const Recipe& recipe, int rank, size_t index) {
   if (!share.takes_part) return 0;
   const uint64_t bits = randomBits(recipe, rank, index);
   if constexpr (std::is_signed_v<T>) {
-    return static_cast<T>(static_cast<int64_t>(bits % share.each) * (bits >> 63 ? -1 : 1));
+    return static_cast<T>(static_cast<int64_t>(bits % (share.each + 1)) * (bits >> 63 ? -1 : 1));
   }
   return static_cast<T>(share.each == ~uint64_t{0} ? bits : bits % (share.each + 1));
 }
@@ -129,38 +129,50 @@ T makeInput(const Recipe& recipe, int rank, size_t index) {
       return value;
     }
     case Op::Sum:
-      if constexpr (kInteger) return static_cast<T>(randomBits(recipe, rank, index));
-      else return floatSumInput<T>(recipe, rank, index);
+      if constexpr (kInteger)
+        return static_cast<T>(randomBits(recipe, rank, index));
+      else
+        return floatSumInput<T>(recipe, rank, index);
     case Op::Prod:
-      if constexpr (kInteger) return static_cast<T>(randomBits(recipe, rank, index) | 1);
-      else return floatProdInput<T>(recipe, rank, index);
+      if constexpr (kInteger)
+        return static_cast<T>(randomBits(recipe, rank, index) | 1);
+      else
+        return floatProdInput<T>(recipe, rank, index);
     case Op::Max:
     case Op::Min:
-      if constexpr (kInteger) return static_cast<T>(randomBits(recipe, rank, index));
-      else return floatAnyInput<T>(recipe, rank, index);
+      if constexpr (kInteger)
+        return static_cast<T>(randomBits(recipe, rank, index));
+      else
+        return floatAnyInput<T>(recipe, rank, index);
     case Op::Avg:
-      if constexpr (kInteger) return integerAvgInput<T>(recipe, rank, index);
-      else return floatAvgInput<T>(recipe, rank, index);
+      if constexpr (kInteger)
+        return integerAvgInput<T>(recipe, rank, index);
+      else
+        return floatAvgInput<T>(recipe, rank, index);
   }
   throw std::logic_error("unknown operation");
 }
 
 // The type in which the expected result is computed: exact for the inputs above.
 template <class T>
-using Wide = std::conditional_t<!std::is_integral_v<T>, double,
-                                std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+using Wide =
+    std::conditional_t<!std::is_integral_v<T>, double, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
 
 // Signed sums and products wrap, which C++ defines for unsigned numbers only.
 template <class W>
 W addWide(W a, W b) {
-  if constexpr (std::is_same_v<W, double>) return a + b;
-  else return static_cast<W>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  if constexpr (std::is_same_v<W, double>)
+    return a + b;
+  else
+    return static_cast<W>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
 template <class W>
 W multiplyWide(W a, W b) {
-  if constexpr (std::is_same_v<W, double>) return a * b;
-  else return static_cast<W>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  if constexpr (std::is_same_v<W, double>)
+    return a * b;
+  else
+    return static_cast<W>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
 template <class W>
@@ -203,16 +215,26 @@ void fillInputAs(const Recipe& recipe, int rank, T* out) {
 template <class Visit>
 void visitType(ncclDataType_t type, Visit visit) {
   switch (static_cast<int>(type)) {
-    case ncclInt8: return visit(int8_t{});
-    case ncclUint8: return visit(uint8_t{});
-    case ncclInt32: return visit(int32_t{});
-    case ncclUint32: return visit(uint32_t{});
-    case ncclInt64: return visit(int64_t{});
-    case ncclUint64: return visit(uint64_t{});
-    case ncclFloat16: return visit(Half{});
-    case ncclFloat32: return visit(float{});
-    case ncclFloat64: return visit(double{});
-    case ncclBfloat16: return visit(Bfloat16{});
+    case ncclInt8:
+      return visit(int8_t{});
+    case ncclUint8:
+      return visit(uint8_t{});
+    case ncclInt32:
+      return visit(int32_t{});
+    case ncclUint32:
+      return visit(uint32_t{});
+    case ncclInt64:
+      return visit(int64_t{});
+    case ncclUint64:
+      return visit(uint64_t{});
+    case ncclFloat16:
+      return visit(Half{});
+    case ncclFloat32:
+      return visit(float{});
+    case ncclFloat64:
+      return visit(double{});
+    case ncclBfloat16:
+      return visit(Bfloat16{});
   }
   throw std::logic_error("unknown data type");
 }

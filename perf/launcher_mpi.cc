@@ -74,6 +74,8 @@ class MpiLauncher : public Launcher {
 
 }  // namespace
 
-std::unique_ptr<Launcher> makeMpiLauncher() { return std::make_unique<MpiLauncher>(); }
+std::unique_ptr<Launcher> makeMpiLauncher() {
+  return std::make_unique<MpiLauncher>();
+}
 
 }  // namespace perf

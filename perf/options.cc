@@ -64,7 +64,8 @@ class Flags {
         ->type_name(placeholder);
   }
   void addBytes(const std::string& names, uint64_t& target, const std::string& help) {
-    add(names, [&target](auto& flag, auto& text) { target = parseBytes(flag, text); }, "BYTES", help);
+    add(
+        names, [&target](auto& flag, auto& text) { target = parseBytes(flag, text); }, "BYTES", help);
   }
   template <class Target>
   void addInteger(const std::string& names, Target& target, int low, int high, const std::string& help) {
@@ -106,14 +107,19 @@ void addSizeFlags(Flags& flags, Options& options) {
 void addLoopFlags(Flags& flags, Options& options) {
   flags.addInteger("-n,--iters", options.iters, 0, kMaxInt, "timed iterations (default 20; 0: check only)");
   flags.addInteger("-w,--warmup_iters", options.warmup_iters, 0, kMaxInt, "warm-up iterations (default 1)");
-  flags.addInteger("-m,--agg_iters", options.agg_iters, 1, kMaxInt, "operations per iteration, as one group (default 1)");
-  flags.addInteger("-c,--check", options.check_iters, 0, kMaxInt, "check runs per line, not timed (default 1; 0: none)");
-  flags.add("-d,--datatype", [&options](auto& flag, auto& text) { options.types = findTypes(flag, text); }, "TYPE",
-            "int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 all (default float)");
-  flags.add("-o,--op", [&options](auto& flag, auto& text) { options.ops = findOps(flag, text); }, "OP",
-            "sum prod max min avg all (default sum); unused where nothing is reduced");
-  flags.add("-r,--root", [&options](auto& flag, auto& text) { options.root = parseRoot(flag, text); }, "RANK",
-            "root (default 0; -1 or all: every rank in turn); unused where there is none");
+  flags.addInteger("-m,--agg_iters", options.agg_iters, 1, kMaxInt,
+                   "operations per iteration, as one group (default 1)");
+  flags.addInteger("-c,--check", options.check_iters, 0, kMaxInt,
+                   "check runs per line, not timed (default 1; 0: none)");
+  flags.add(
+      "-d,--datatype", [&options](auto& flag, auto& text) { options.types = findTypes(flag, text); }, "TYPE",
+      "int8 uint8 int32 uint32 int64 uint64 half float double bfloat16 all (default float)");
+  flags.add(
+      "-o,--op", [&options](auto& flag, auto& text) { options.ops = findOps(flag, text); }, "OP",
+      "sum prod max min avg all (default sum); unused where nothing is reduced");
+  flags.add(
+      "-r,--root", [&options](auto& flag, auto& text) { options.root = parseRoot(flag, text); }, "RANK",
+      "root (default 0; -1 or all: every rank in turn); unused where there is none");
 }
 
 void addRunFlags(Flags& flags, Options& options) {
@@ -126,8 +132,9 @@ void addRunFlags(Flags& flags, Options& options) {
                    "after each iteration: 1 wait and barrier, 2 wait, 3 as 1 with the barrier not timed (default 0)");
   flags.addInteger("-C,--report_cputime", options.report_cpu_time, 0, 1, "1: show the host time of the launches alone");
   flags.addInteger("-S,--report_timestamps", options.report_timestamps, 0, 1, "1: end each line with date and time");
-  flags.add("-J,--output_file", [&options](auto&, auto& text) { options.json_path = text; }, "FILE",
-            "write the results as JSON; an existing file is kept, FILE.1 and so on is written");
+  flags.add(
+      "-J,--output_file", [&options](auto&, auto& text) { options.json_path = text; }, "FILE",
+      "write the results as JSON; an existing file is kept, FILE.1 and so on is written");
 }
 
 void checkTogether(const Options& options) {
@@ -141,8 +148,7 @@ void checkTogether(const Options& options) {
               sizes.step_bytes, count, sizes.min_bytes, sizes.max_bytes, kMaxSizes);
   }
   if (options.threads * options.gpus_per_thread > 1024) {
-    failUsage("--nthreads {} --ngpus {}: their product must be at most 1024", options.threads,
-              options.gpus_per_thread);
+    failUsage("--nthreads {} --ngpus {}: their product must be at most 1024", options.threads, options.gpus_per_thread);
   }
 }
 

@@ -30,12 +30,13 @@ int firstDevice(int device_count) {
 
 }  // namespace
 
-std::vector<Rank> placeRanks(const Launcher& launcher, int ranks_per_process) {
+std::vector<Rank> placeRanks(const Launcher& launcher, int ranks_per_process, bool* wraps) {
   int device_count = 0;
   PERF_GPU(cudaGetDeviceCount(&device_count));
   if (device_count < 1) throw Failure("no device");
   const int chosen = firstDevice(device_count);
   const int first = chosen >= 0 ? chosen : launcher.localProcess() * ranks_per_process;
+  *wraps = first + ranks_per_process > device_count;
   std::vector<Rank> ranks(static_cast<size_t>(ranks_per_process));
   for (int i = 0; i < ranks_per_process; ++i) {
     Rank& rank = ranks[static_cast<size_t>(i)];
@@ -60,7 +61,7 @@ double bytesPerRank(uint64_t max_bytes) {
   return 2 * static_cast<double>(max_bytes) + 2 * static_cast<double>(kGuardBytes);
 }
 
-void checkMemory(Launcher& launcher, std::span<const Rank> ranks, std::span<const int> ranks_on_device,
+void checkMemory(Launcher& launcher, std::span<const Rank> ranks, std::span<const int> ranks_on_memory,
                  uint64_t max_bytes) {
   // Nobody may allocate before everybody has looked.
   launcher.barrier();
@@ -70,10 +71,10 @@ void checkMemory(Launcher& launcher, std::span<const Rank> ranks, std::span<cons
     size_t free_bytes = 0, total_bytes = 0;
     PERF_GPU(cudaSetDevice(ranks[i].device));
     PERF_GPU(cudaMemGetInfo(&free_bytes, &total_bytes));
-    const double lacking = ranks_on_device[i] * bytesPerRank(max_bytes) - static_cast<double>(free_bytes);
+    const double lacking = ranks_on_memory[i] * bytesPerRank(max_bytes) - static_cast<double>(free_bytes);
     if (lacking <= most_lacking) continue;
     most_lacking = lacking;
-    sharing = ranks_on_device[i];
+    sharing = ranks_on_memory[i];
     least_free = static_cast<double>(free_bytes);
   }
   double greatest[] = {most_lacking, sharing};
@@ -81,8 +82,9 @@ void checkMemory(Launcher& launcher, std::span<const Rank> ranks, std::span<cons
   launcher.reduce({&least_free, 1}, Reduce::Min);
   if (greatest[0] <= 0) return;
   failUsage(
-      "--maxbytes {}: needs {} of device memory per rank (send and receive buffer), {} for the {:.0f} rank(s) on one "
-      "device, but only {} are free there; use a smaller -e",
+      "--maxbytes {}: needs {} of memory per rank (send and receive buffer), {} for {:.0f} rank(s) on one device or "
+      "host, "
+      "but only {} are free there; use a smaller -e",
       max_bytes, formatBytes(bytesPerRank(max_bytes)), formatBytes(greatest[1] * bytesPerRank(max_bytes)), greatest[1],
       formatBytes(least_free));
 }
@@ -117,7 +119,8 @@ std::string describeRanks(std::span<const Rank> ranks) {
     char bus_id[32] = "";
     PERF_GPU(cudaGetDeviceProperties(&properties, rank.device));
     PERF_GPU(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), rank.device));
-    text += fmt::format("{}\t{}\t{}\t{}\t{}\n", host, getpid(), rank.device, bus_id, properties.name);
+    text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", host, getpid(), rank.device, bus_id, properties.name,
+                        properties.integrated ? 1 : 0);
   }
   return text;
 }

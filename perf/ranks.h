@@ -29,8 +29,9 @@ struct Rank {
   char* recv() const { return recv_allocation + kGuardBytes; }
 };
 
-// Which devices a process's ranks use: NCCL_TESTS_DEVICE or the place on the host, modulo the number of devices.
-std::vector<Rank> placeRanks(const Launcher& launcher, int ranks_per_process);
+// Which devices a process's ranks use: NCCL_TESTS_DEVICE or the place on the host, modulo the number of devices. *wraps
+// says that there are fewer devices than that takes.
+std::vector<Rank> placeRanks(const Launcher& launcher, int ranks_per_process, bool* wraps);
 
 // In one group. The ranks may be a part of the process's.
 void initCommunicators(std::span<Rank> ranks, int total_ranks, const ncclUniqueId& id);
@@ -38,15 +39,15 @@ void initCommunicators(std::span<Rank> ranks, int total_ranks, const ncclUniqueI
 // Bytes of device memory that one rank needs for messages of up to max_bytes.
 double bytesPerRank(uint64_t max_bytes);
 
-// Throws UsageError on every process when some device lacks memory for its ranks. `ranks_on_device` has one entry for
-// each of `ranks`: all ranks on its device, also other processes'.
-void checkMemory(Launcher& launcher, std::span<const Rank> ranks, std::span<const int> ranks_on_device,
+// Throws UsageError on every process when there is not enough memory somewhere. `ranks_on_memory` has one entry for
+// each of `ranks`: how many ranks, also other processes', draw on the same memory.
+void checkMemory(Launcher& launcher, std::span<const Rank> ranks, std::span<const int> ranks_on_memory,
                  uint64_t max_bytes);
 
 void allocateBuffers(std::span<Rank> ranks, uint64_t max_bytes);
 void closeRanks(std::span<Rank> ranks);
 
-// "host\tpid\tdevice\tbus id\tdevice name" of each rank, one per line.
+// "host\tpid\tdevice\tbus id\tdevice name\t1 if its memory is the host's" of each rank, one per line.
 std::string describeRanks(std::span<const Rank> ranks);
 
 }  // namespace perf

@@ -45,6 +45,7 @@ struct DeviceInfo {
   std::string device;
   std::string bus_id;
   std::string name;
+  bool host_memory = false;  // the device has none of its own
 };
 
 struct RunInfo {

@@ -21,7 +21,8 @@ double readRequiredBandwidth(const Options& options) {
   if (!text || !*text) return 0;
   char* end = nullptr;
   const double value = std::strtod(text, &end);
-  if (*end || !std::isfinite(value) || value < 0) failUsage("NCCL_TESTS_MIN_BW={}: must be a number >= 0, in GB/s", text);
+  if (*end || !std::isfinite(value) || value < 0)
+    failUsage("NCCL_TESTS_MIN_BW={}: must be a number >= 0, in GB/s", text);
   if (value > 0 && options.iters == 0) failUsage("NCCL_TESTS_MIN_BW={}: needs --iters of at least 1", text);
   return value;
 }
@@ -39,8 +40,9 @@ std::vector<DeviceInfo> parseDevices(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     for (const std::string& line : split(text, '\n')) {
       std::vector<std::string> fields = split(line, '\t');
-      fields.resize(5);
-      devices.push_back({static_cast<int>(devices.size()), fields[0], fields[1], fields[2], fields[3], fields[4]});
+      fields.resize(6);
+      devices.push_back(
+          {static_cast<int>(devices.size()), fields[0], fields[1], fields[2], fields[3], fields[4], fields[5] == "1"});
     }
   }
   return devices;
@@ -103,25 +105,30 @@ void Runner::initRanks() {
   launcher_.attach(local);
 }
 
-void Runner::describeDevices(std::vector<int>* ranks_on_device) {
+void Runner::describeDevices(std::vector<int>* ranks_on_memory) {
   info_.devices = parseDevices(launcher_.gather(describeRanks(ranks_)));
-  // Containers may share a host's name: the bus id and the name together say which device it is.
-  std::map<std::string, int> users;
+  std::map<std::string, int> device_users, memory_users;
   const auto key = [](const DeviceInfo& device) { return device.host + '\t' + device.device + '\t' + device.bus_id; };
-  for (const DeviceInfo& device : info_.devices) info_.devices_shared |= ++users[key(device)] > 1;
-  for (const Rank& rank : ranks_) ranks_on_device->push_back(users[key(info_.devices.at(static_cast<size_t>(rank.rank)))]);
+  for (const DeviceInfo& device : info_.devices) {
+    info_.devices_shared |= ++device_users[key(device)] > 1;
+    ++memory_users[device.host_memory ? device.host : key(device)];
+  }
+  for (const Rank& rank : ranks_) {
+    const DeviceInfo& device = info_.devices.at(static_cast<size_t>(rank.rank));
+    ranks_on_memory->push_back(memory_users[device.host_memory ? device.host : key(device)]);
+  }
 }
 
 void Runner::setUp() {
   PERF_NCCL(ncclGetVersion(&info_.library_version));
   if (reports_ && !options_.json_path.empty()) json_.emplace(options_);
-  ranks_ = placeRanks(launcher_, options_.threads * options_.gpus_per_thread);
+  ranks_ = placeRanks(launcher_, options_.threads * options_.gpus_per_thread, &info_.devices_shared);
   initRanks();
-  std::vector<int> ranks_on_device;
-  describeDevices(&ranks_on_device);
+  std::vector<int> ranks_on_memory;
+  describeDevices(&ranks_on_memory);
   if (reports_) table_.printHeader(info_);
   if (json_) json_->begin(info_);
-  checkMemory(launcher_, ranks_, ranks_on_device, options_.sizes.max_bytes);
+  checkMemory(launcher_, ranks_, ranks_on_memory, options_.sizes.max_bytes);
   allocateBuffers(ranks_, options_.sizes.max_bytes);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// A run of a perf program on this process, from placing its ranks to the verdict. Owned by the main thread, which is also
-// worker 0; the other workers are started and joined here.
+// A run of a perf program on this process, from placing its ranks to the verdict. Owned by the main thread, which is
+// also worker 0; the other workers are started and joined here.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ class Runner {
  private:
   void setUp();
   void initRanks();
-  void describeDevices(std::vector<int>* ranks_on_device);
+  void describeDevices(std::vector<int>* ranks_on_memory);
   std::span<Rank> ranksOf(int thread);
   template <class Work>
   void runThreads(Work work);

@@ -28,7 +28,9 @@ uint64_t parseUnit(std::string unit) {
   return uint64_t{1} << (10 * (power + 1));
 }
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 }  // namespace
 

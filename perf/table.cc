@@ -52,8 +52,8 @@ std::string formatLine(const Line& line, bool cpu_time) {
 
 void Table::printHeader(const RunInfo& info) const {
   const SizeRange& sizes = options_.sizes;
-  const std::string step = sizes.factor ? fmt::format("{}(factor)", sizes.factor)
-                                        : fmt::format("{}(bytes)", sizes.step_bytes);
+  const std::string step =
+      sizes.factor ? fmt::format("{}(factor)", sizes.factor) : fmt::format("{}(bytes)", sizes.step_bytes);
   print(fmt::format(
       "# nccl-headers={} nccl-library={}\n# Collective test starting: {}\n"
       "# nThread {} nGpus {} minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} agg iters: {} validation: {}\n"
@@ -66,10 +66,12 @@ void Table::printHeader(const RunInfo& info) const {
                       device.device, device.bus_id, device.name));
   }
   if (info.devices_shared) print("# Several ranks share a device.\n");
+  std::string rounded;
   for (const TypeInfo& type : options_.types) {
     const bool whole = sizes.min_bytes % type.bytes == 0 && (sizes.factor || sizes.step_bytes % type.bytes == 0);
-    if (!whole) print(fmt::format("# Sizes are rounded down to whole elements of {}.\n", type.name));
+    if (!whole) rounded += std::string(" ") + type.name;
   }
+  if (!rounded.empty()) print(fmt::format("# Sizes are rounded down to whole elements of{}.\n", rounded));
   const std::string half = fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", options_.report_cpu_time ? "cputime" : "time",
                                        "algbw", "busbw", "#wrong");
   const std::string units = fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "(us)", "(GB/s)", "(GB/s)", "");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// The table on stdout, in nccl-tests' columns, and a progress line on stderr where that is a terminal. Owned by the main
-// thread of the first process.
+// The table on stdout, in nccl-tests' columns, and a progress line on stderr where that is a terminal. Owned by the
+// main thread of the first process.
 #pragma once
 
 #include <string>

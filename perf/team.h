@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// The threads of a process, and through the launcher those of all processes: barriers and reductions that every thread of
-// the run calls alike. Thread 0 is the main thread, the only one that speaks to the launcher.
+// The threads of a process, and through the launcher those of all processes: barriers and reductions that every thread
+// of the run calls alike. Thread 0 is the main thread, the only one that speaks to the launcher.
 #pragma once
 
 #include <barrier>

@@ -22,8 +22,8 @@ std::vector<Info> findByName(const std::vector<Info>& all, const std::string& fl
 
 const std::vector<TypeInfo>& allTypes() {
   static const std::vector<TypeInfo> types = {
-      {ncclInt8, "int8", 1},     {ncclUint8, "uint8", 1},   {ncclInt32, "int32", 4},     {ncclUint32, "uint32", 4},
-      {ncclInt64, "int64", 8},   {ncclUint64, "uint64", 8}, {ncclFloat16, "half", 2},    {ncclFloat32, "float", 4},
+      {ncclInt8, "int8", 1},      {ncclUint8, "uint8", 1},      {ncclInt32, "int32", 4},  {ncclUint32, "uint32", 4},
+      {ncclInt64, "int64", 8},    {ncclUint64, "uint64", 8},    {ncclFloat16, "half", 2}, {ncclFloat32, "float", 4},
       {ncclFloat64, "double", 8}, {ncclBfloat16, "bfloat16", 2}};
   return types;
 }
@@ -45,6 +45,8 @@ std::vector<OpInfo> findOps(const std::string& flag, const std::string& name) {
   return findByName(allOps(), flag, name);
 }
 
-OpInfo noOp() { return {Op::None, "none", ncclSum}; }
+OpInfo noOp() {
+  return {Op::None, "none", ncclSum};
+}
 
 }  // namespace perf

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// The check of one rank: fills its buffers before an operation, compares them afterwards, on the host. Owned and used by
-// the rank's thread.
+// The check of one rank: fills its buffers before an operation, compares them afterwards, on the host. Owned and used
+// by the rank's thread.
 #pragma once
 
 #include <string>
@@ -42,8 +42,8 @@ class Verifier {
 
   // Enqueues the filling on the rank's stream.
   void prepare(const CheckedCase& checked);
-  // Waits for the stream; how much is wrong: elements of the result, changed elements of the send buffer, damaged guards.
-  // `first` says what the first of them is.
+  // Waits for the stream; how much is wrong: elements of the result, changed elements of the send buffer, damaged
+  // guards. `first` says what the first of them is.
   size_t countWrong(const CheckedCase& checked, std::string* first);
 
  private:

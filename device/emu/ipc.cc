@@ -32,9 +32,10 @@ struct HandleContent {
   uint64_t arenaId;
   uint64_t offset;
   uint64_t bytes;
-  uint64_t check;  // of the fields before it: a handle mangled on its way is not followed
+  uint64_t unused[2];
+  uint64_t check;  // of all before it: a handle mangled on its way is not followed
 };
-static_assert(sizeof(HandleContent) <= sizeof(cudaIpcMemHandle_t));
+static_assert(sizeof(HandleContent) == sizeof(cudaIpcMemHandle_t));
 
 uint64_t checkOf(const HandleContent& content) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&content);
@@ -157,7 +158,6 @@ cudaError_t makeIpcHandle(const void* address, cudaIpcMemHandle_t& handle) {
     content.offset = used->arena().offsetOf(allocation->base);
     content.bytes = allocation->bytes;
     content.check = checkOf(content);
-    handle = {};
     std::memcpy(handle.reserved, &content, sizeof content);
     return cudaSuccess;
   }

@@ -10,19 +10,11 @@
 namespace rondo {
 namespace {
 
-RONDO_DEVICE void runCall(RingChannel& channel, const Work& work, uint64_t depth) {
+// What block 'block' has to do for a call.
+RONDO_DEVICE RingArgs ringArgs(const Work& work, unsigned block, uint64_t depth) {
   const uint64_t bytes = work.count * elementBytes(work.reduction.type);
-  const RingArgs args{work.ringIndex,     work.ringSize,      channelRange(bytes, work.channels, arch::blockIndex()),
-                      work.stepBytes,     work.stepsPerChunk, mustSplit(depth, work.stepsPerChunk)};
-  channel.startCall(work);
-  switch (work.kind) {
-    case CollectiveKind::kBroadcast:
-      broadcastRing(channel, args);
-      break;
-    case CollectiveKind::kAllReduce:
-      allReduceRing(channel, args);
-      break;
-  }
+  return {work.ringIndex, work.ringSize,      channelRange(bytes, work.channels, block),
+          work.stepBytes, work.stepsPerChunk, mustSplit(depth, work.stepsPerChunk)};
 }
 
 RONDO_DEVICE void clearShared(ProgressShared& shared) {
@@ -51,7 +43,18 @@ RONDO_KERNEL void collectiveKernel(RONDO_KERNEL_ARGS(KernelArgs, args)) {
   WaveBarrier barrier(shared.workerBarrier, workers);
   for (uint32_t i = 0; i < args.workCount; ++i) {
     if (i > 0) barrier.arriveAndWait();  // a call may read what an earlier one of the launch wrote, in other parts
-    if (arch::blockIndex() < args.works[i].channels) runCall(channel, args.works[i], state.send.depth);
+    const Work& work = args.works[i];
+    if (arch::blockIndex() >= work.channels) continue;
+    const RingArgs ring = ringArgs(work, arch::blockIndex(), state.send.depth);
+    channel.startCall(work);
+    switch (work.kind) {
+      case CollectiveKind::kBroadcast:
+        broadcastRing(channel, ring);
+        break;
+      case CollectiveKind::kAllReduce:
+        allReduceRing(channel, ring);
+        break;
+    }
   }
   channel.finish();
 }

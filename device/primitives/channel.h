@@ -8,10 +8,10 @@
 // After an abort the operations do nothing, so that algorithms need no error path.
 #pragma once
 
-#include "device/collectives/ring_args.h"
 #include "device/primitives/copy.h"
 #include "device/primitives/progress.h"
 #include "device/primitives/reduce.h"
+#include "device/shared/piece.h"
 
 namespace rondo {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// The collectives of the C API: each checks its arguments and hands a Call to its communicator (or to the open group).
+// The collectives of the C API: each checks its arguments and hands a Call to its communicator.
 #include "src/api/guard.h"
 #include "src/comm/comm_handle.h"
 #include "src/comm/group.h"
@@ -62,59 +62,69 @@ void checkOverlap(const void* input, const void* output, uint64_t bytes) {
     fail(ncclInvalidArgument, "sendbuff and recvbuff overlap by {} bytes: they must be equal or apart", bytes - distance);
 }
 
-void broadcast(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
-               runtime::Stream stream) {
-  const auto communicator = registry::find(comm, "comm")->ready();
+std::shared_ptr<Communicator> usable(ncclComm_t comm) {
+  auto communicator = registry::find(comm, "comm")->ready();
   communicator->throwIfFailed();
+  return communicator;
+}
+
+// Only the root's send buffer is looked at; off the root it may be NULL.
+Call checkBroadcast(const Communicator& communicator, const void* sendbuff, void* recvbuff, size_t count,
+                    ncclDataType_t datatype, int root) {
   Call call{CollectiveKind::kBroadcast, sendbuff, recvbuff, count, checkedType(datatype, false), RedOp::kSum, 0};
-  if (root < 0 || root >= communicator->size())
-    fail(ncclInvalidArgument, "root {}: must be from 0 to {}", root, communicator->size() - 1);
+  if (root < 0 || root >= communicator.size())
+    fail(ncclInvalidArgument, "root {}: must be from 0 to {}", root, communicator.size() - 1);
   call.root = static_cast<uint32_t>(root);
   checkCount(count, call.type);
-  const bool isRoot = root == communicator->rank();
+  const bool isRoot = root == communicator.rank();
   if (count > 0) {
-    checkBuffer(recvbuff, "recvbuff", *communicator);
+    checkBuffer(recvbuff, "recvbuff", communicator);
     if (isRoot) {
-      checkBuffer(sendbuff, "sendbuff", *communicator);
+      checkBuffer(sendbuff, "sendbuff", communicator);
       checkOverlap(sendbuff, recvbuff, call.bytes());
     }
   }
-  if (!isRoot) call.input = recvbuff;  // sendbuff is not used off the root
-  group::addCall(communicator, {call, stream});
+  if (!isRoot) call.input = recvbuff;
+  return call;
 }
 
-void allReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype, ncclRedOp_t op,
-               ncclComm_t comm, runtime::Stream stream) {
-  const auto communicator = registry::find(comm, "comm")->ready();
-  communicator->throwIfFailed();
+Call checkAllReduce(const Communicator& communicator, const void* sendbuff, void* recvbuff, size_t count,
+                    ncclDataType_t datatype, ncclRedOp_t op) {
   const Call call{CollectiveKind::kAllReduce, sendbuff, recvbuff, count, checkedType(datatype, true), checkedOp(op), 0};
   checkCount(count, call.type);
   if (count > 0) {
-    checkBuffer(sendbuff, "sendbuff", *communicator);
-    checkBuffer(recvbuff, "recvbuff", *communicator);
+    checkBuffer(sendbuff, "sendbuff", communicator);
+    checkBuffer(recvbuff, "recvbuff", communicator);
     checkOverlap(sendbuff, recvbuff, call.bytes());
   }
-  group::addCall(communicator, {call, stream});
+  return call;
 }
 
 }  // namespace
 }  // namespace rondo
 
-using rondo::guarded;
+using namespace rondo;
 
 RONDO_API ncclResult_t ncclBroadcast(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
-                                     int root, ncclComm_t comm, rondo::runtime::Stream stream) {
-  return guarded("ncclBroadcast",
-                 [&] { rondo::broadcast(sendbuff, recvbuff, count, datatype, root, comm, stream); });
+                                     int root, ncclComm_t comm, runtime::Stream stream) {
+  return guarded("ncclBroadcast", [&] {
+    const auto communicator = usable(comm);
+    communicator->enqueue({checkBroadcast(*communicator, sendbuff, recvbuff, count, datatype, root), stream});
+  });
 }
 
 RONDO_API ncclResult_t ncclBcast(void* buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm,
-                                 rondo::runtime::Stream stream) {
-  return guarded("ncclBcast", [&] { rondo::broadcast(buff, buff, count, datatype, root, comm, stream); });
+                                 runtime::Stream stream) {
+  return guarded("ncclBcast", [&] {
+    const auto communicator = usable(comm);
+    communicator->enqueue({checkBroadcast(*communicator, buff, buff, count, datatype, root), stream});
+  });
 }
 
 RONDO_API ncclResult_t ncclAllReduce(const void* sendbuff, void* recvbuff, size_t count, ncclDataType_t datatype,
-                                     ncclRedOp_t op, ncclComm_t comm, rondo::runtime::Stream stream) {
-  return guarded("ncclAllReduce",
-                 [&] { rondo::allReduce(sendbuff, recvbuff, count, datatype, op, comm, stream); });
+                                     ncclRedOp_t op, ncclComm_t comm, runtime::Stream stream) {
+  return guarded("ncclAllReduce", [&] {
+    const auto communicator = usable(comm);
+    communicator->enqueue({checkAllReduce(*communicator, sendbuff, recvbuff, count, datatype, op), stream});
+  });
 }

@@ -165,7 +165,9 @@ std::optional<int64_t> integer(const char* name, int64_t min, int64_t max) {
   return number;
 }
 
-bool flag(const char* name, bool otherwise) { return integer(name, 0, 1).value_or(otherwise ? 1 : 0) != 0; }
+bool flag(const char* name, bool otherwise) {
+  return integer(name, 0, 1).value_or(otherwise ? 1 : 0) != 0;
+}
 
 void nameIgnored() {
   static std::once_flag once;

@@ -3,8 +3,9 @@
 //
 // Environment variables. A value comes from the environment, else from the file NCCL_CONF_FILE (default ~/.nccl.conf),
 // else from /etc/nccl.conf (lines NAME=VALUE, # comments). Every variable Rondo reads is in one table (env.cc) with its
-// meaning; an NCCL_* variable that is set but not in it is named once per process in the log. Any thread, as long as the
-// program does not change its environment meanwhile. The environment is read at each call, the files once per process.
+// meaning; an NCCL_* variable that is set but not in it is named once per process in the log. Any thread, as long as
+// the program does not change its environment meanwhile. The environment is read at each call, the files once per
+// process.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,9 @@ std::string hostName() {
   return whole.substr(0, whole.find('.'));
 }
 
-std::string processName() { return fmt::format("{}:{}", hostName(), getpid()); }
+std::string processName() {
+  return fmt::format("{}:{}", hostName(), getpid());
+}
 
 uint64_t randomBits() {
   uint64_t bits = 0;

@@ -63,8 +63,8 @@ int nameClass(const Interface& entry) {
   return 1;
 }
 
-// With names given by the user only the carrier counts; else the name's class. An address that routers pass on is better
-// than a link-local one, IPv4 is better than IPv6 as it needs no scope.
+// With names given by the user only the carrier counts; else the name's class. An address that routers pass on is
+// better than a link-local one, IPv4 is better than IPv6 as it needs no scope.
 int order(const Interface& entry, bool named) {
   const int first = named ? (entry.running ? 0 : 1) : nameClass(entry);
   return first * 4 + (entry.address.isLinkLocal() ? 2 : 0) + (entry.address.family() == AF_INET6 ? 1 : 0);
@@ -125,7 +125,9 @@ std::vector<Interface> rankInterfaces(const std::vector<Interface>& all, const I
   return result;
 }
 
-int socketFamily() { return parseFamily(env::text("NCCL_SOCKET_FAMILY").value_or("")); }
+int socketFamily() {
+  return parseFamily(env::text("NCCL_SOCKET_FAMILY").value_or(""));
+}
 
 Fd listenOnInterface() {
   const auto all = listInterfaces();

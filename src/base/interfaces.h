@@ -2,8 +2,8 @@
 // Copyright The Rondo Authors
 //
 // Which network interface the library listens on. NCCL_SOCKET_IFNAME is a list of name prefixes; a leading = makes them
-// whole names, a leading ^ excludes them (^= excludes whole names). NCCL_SOCKET_FAMILY restricts the address family. With
-// neither set: interfaces named ib* first, then any other, then those that usually lead nowhere (docker*, virbr*,
+// whole names, a leading ^ excludes them (^= excludes whole names). NCCL_SOCKET_FAMILY restricts the address family.
+// With neither set: interfaces named ib* first, then any other, then those that usually lead nowhere (docker*, virbr*,
 // veth*), then the loopback interface, so that one host with nothing but lo works. Any thread.
 #pragma once
 

@@ -100,9 +100,8 @@ int openFile(const std::string& path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
   if (fd >= 0) return fd;
   const int error = errno;
-  writeAll(STDERR_FILENO,
-           fmt::format("{} NCCL WARN NCCL_DEBUG_FILE={}: open: {}; writing to standard output instead\n", processName(),
-                       path, errnoText(error)));
+  writeAll(STDERR_FILENO, fmt::format("{} NCCL WARN NCCL_DEBUG_FILE={}: open: {}; writing to standard output instead\n",
+                                      processName(), path, errnoText(error)));
   return STDOUT_FILENO;
 }
 
@@ -155,7 +154,9 @@ bool enabled(Level level, uint64_t subsystem) {
   return level <= Level::kWarn || (value & kSubsystemBits & subsystem) != 0;
 }
 
-void setThreadDevice(int device) { threadDevice = device; }
+void setThreadDevice(int device) {
+  threadDevice = device;
+}
 
 void writeLine(Level level, const char* file, int line, const std::string& text) {
   if (level == Level::kVersion) return writeAll(output.load(), text + "\n");

@@ -3,8 +3,8 @@
 //
 // The log, in the format users of NCCL know: "host:pid:tid [device] NCCL INFO text", warnings with time, file and line.
 // NCCL_DEBUG (VERSION, WARN, INFO, ABORT, TRACE), NCCL_DEBUG_SUBSYS (list, ^ inverts) and NCCL_DEBUG_FILE (%h, %p)
-// choose what is written and where; they are read at the first log call. Any thread; one write call per line; no log call
-// takes a lock once they are read. A file that exists is appended to.
+// choose what is written and where; they are read at the first log call. Any thread; one write call per line; no log
+// call takes a lock once they are read. A file that exists is appended to.
 #pragma once
 
 #include <fmt/format.h>
@@ -63,8 +63,8 @@ void trace(uint64_t subsystem, fmt::format_string<Args...> format, Args&&... arg
 }  // namespace rondo::log
 
 // A macro because the line names its file and line number.
-#define RONDO_WARN(...)                                                                                       \
-  do {                                                                                                        \
-    if (::rondo::log::enabled(::rondo::log::Level::kWarn, ::rondo::log::kAll))                                 \
-      ::rondo::log::writeLine(::rondo::log::Level::kWarn, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__));     \
+#define RONDO_WARN(...)                                                                                    \
+  do {                                                                                                     \
+    if (::rondo::log::enabled(::rondo::log::Level::kWarn, ::rondo::log::kAll))                             \
+      ::rondo::log::writeLine(::rondo::log::Level::kWarn, __FILE__, __LINE__, ::fmt::format(__VA_ARGS__)); \
   } while (0)

@@ -72,7 +72,9 @@ bool waitReady(int fd, short events, const Patience& patience) {
   }
 }
 
-bool shallWait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
+bool shallWait(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK;
+}
 
 }  // namespace
 

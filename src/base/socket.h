@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// TCP sockets for host threads: addresses as text, listeners, and transfers that wait in short slices so that an abort or
-// a deadline ends them. Every descriptor is non-blocking and closed on exec. A socket belongs to one thread at a time.
+// TCP sockets for host threads: addresses as text, listeners, and transfers that wait in short slices so that an abort
+// or a deadline ends them. Every descriptor is non-blocking and closed on exec. A socket belongs to one thread at a
+// time.
 #pragma once
 
 #include <netinet/in.h>

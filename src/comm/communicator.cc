@@ -7,6 +7,7 @@
 #include "device/kernels/kernel.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/comm/group.h"
 
 namespace rondo {
 
@@ -54,54 +55,72 @@ void Communicator::copyLocally(const StreamCall& call) {
     runtime::copyOnDevice(call.call.output, call.call.input, call.call.bytes(), call.stream);
 }
 
-void Communicator::launchBatch(KernelArgs& args, runtime::Stream stream) {
+// Calls that one kernel launch will hold.
+struct Communicator::Batch {
+  KernelArgs args;
+  runtime::Stream stream = nullptr;
+  uint64_t steps = 0;
+};
+
+void Communicator::launchBatch(Batch& batch) {
+  KernelArgs& args = batch.args;
   if (args.workCount == 0) return;
-  if (launched_ && stream != lastStream_) lastLaunch_->makeWait(stream);
+  if (launched_ && batch.stream != lastStream_) lastLaunch_->makeWait(batch.stream);
   uint32_t blocks = 0;
   for (uint32_t i = 0; i < args.workCount; ++i) blocks = std::max(blocks, args.works[i].channels);
-  launchCollectives(args, blocks, settings_.workers, settings_.waveSize, stream);
-  lastLaunch_->record(stream);
-  lastStream_ = stream;
+  launchCollectives(args, blocks, settings_.workers, settings_.waveSize, batch.stream);
+  lastLaunch_->record(batch.stream);
+  lastStream_ = batch.stream;
   launched_ = true;
   args.workCount = 0;
+  batch.steps = 0;
 }
 
-void Communicator::enqueue(const std::vector<StreamCall>& calls) {
+void Communicator::addToBatch(Batch& batch, const StreamCall& call) {
+  const uint64_t sequence = ++sequence_;  // a call without elements counts too
+  report_->logCall(call.call, sequence, call.stream);
+  log::info(log::kColl, "{}: sendbuff {} recvbuff {} comm {:x} [nranks={}] stream {}", describe(call.call, sequence),
+            call.call.input, static_cast<const void*>(call.call.output), id_, ranks_,
+            static_cast<const void*>(call.stream));
+  if (call.call.count == 0) return;
+  if (ranks_ == 1) return copyLocally(call);
+  const Work work = planCall(call.call, sequence, ring_, settings_);
+  const uint64_t steps = countSteps(work);
+  if (steps > kMaxLaunchSteps) {
+    rondo::fail(ncclInvalidUsage, "{}: {} bytes are too many for slots of {} bytes: raise NCCL_BUFFSIZE",
+                describe(call.call, sequence), call.call.bytes(), settings_.slotBytes);
+  }
+  const bool full = batch.args.workCount == kMaxWorksPerLaunch || batch.steps + steps > kMaxLaunchSteps;
+  if (full || call.stream != batch.stream) launchBatch(batch);
+  batch.stream = call.stream;
+  batch.args.works[batch.args.workCount++] = work;
+  batch.steps += steps;
+}
+
+void Communicator::enqueue(const StreamCall& call) {
+  if (group::active()) {
+    group::collect(shared_from_this(), call);
+  } else {
+    launch({call});
+  }
+}
+
+// Plans each call and launches as few kernels as hold them: see planBroadcast and planAllReduce.
+void Communicator::launch(const std::vector<StreamCall>& calls) {
   std::lock_guard lock(mutex_);
   throwIfFailed();
   const runtime::DeviceGuard guard(device_);
-  KernelArgs args;
-  args.channels = reinterpret_cast<ChannelState*>(channels_.data());
-  args.workCount = 0;
-  uint64_t steps = 0;
-  for (size_t i = 0; i < calls.size(); ++i) {
-    const StreamCall& call = calls[i];
-    const uint64_t sequence = ++sequence_;  // a call without elements counts too
-    report_->logCall(call.call, sequence, call.stream);
-    log::info(log::kColl, "{}: opCount {:x} sendbuff {} recvbuff {} count {} datatype {} op {} root {} [nranks={}] stream {}",
-              describe(call.call, sequence), sequence, call.call.input, static_cast<const void*>(call.call.output),
-              call.call.count, static_cast<int>(call.call.type), static_cast<int>(call.call.op), call.call.root, ranks_,
-              static_cast<const void*>(call.stream));
-    if (call.call.count == 0) continue;
-    if (ranks_ == 1) {
-      copyLocally(call);
-      continue;
-    }
-    const Work work = planCall(call.call, sequence, ring_, settings_);
-    const uint64_t more = countSteps(work);
-    if (more > kMaxLaunchSteps) {
-      rondo::fail(ncclInvalidUsage, "{}: {} bytes are too many for slots of {} bytes: raise NCCL_BUFFSIZE",
-                  describe(call.call, sequence), call.call.bytes(), settings_.slotBytes);
-    }
-    const bool full = args.workCount == kMaxWorksPerLaunch || steps + more > kMaxLaunchSteps;
-    if (args.workCount > 0 && (full || call.stream != calls[i - 1].stream)) {
-      launchBatch(args, calls[i - 1].stream);
-      steps = 0;
-    }
-    args.works[args.workCount++] = work;
-    steps += more;
+  Batch batch;
+  batch.args.channels = reinterpret_cast<ChannelState*>(channels_.data());
+  batch.args.workCount = 0;
+  try {
+    for (const StreamCall& call : calls) addToBatch(batch, call);
+    launchBatch(batch);
+  } catch (const Error& error) {
+    // A call that this rank cannot start is one that the others would wait for.
+    if (control_) control_->raise(error.code(), rank_, fmt::format("rank {}: {}", rank_, error.text()));
+    throw;
   }
-  if (!calls.empty()) launchBatch(args, calls.back().stream);
 }
 
 void Communicator::flush() {

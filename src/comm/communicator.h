@@ -45,7 +45,7 @@ struct StreamCall {
   runtime::Stream stream;
 };
 
-class Communicator {
+class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
   // Joins the other ranks; ends early with an error once 'cancelled' is true.
   Communicator(const InitRequest& request, const std::atomic<bool>& cancelled);
@@ -59,8 +59,11 @@ class Communicator {
   uint64_t id() const { return id_; }
   bool checksPointers() const { return config_.checkPointers; }
 
-  // Enqueues checked calls in order. Throws; a communicator that has failed refuses with its first error.
-  void enqueue(const std::vector<StreamCall>& calls);
+  // A checked call: taken up by the calling thread's open group, else launched. Throws; a communicator that has failed
+  // refuses with its first error.
+  void enqueue(const StreamCall& call);
+  // Launches calls in order.
+  void launch(const std::vector<StreamCall>& calls);
 
   // The first error, ncclSuccess if there is none.
   ncclResult_t asyncError() const;
@@ -84,7 +87,9 @@ class Communicator {
   void fail(ncclResult_t code, const std::string& text);
   void checkReport();
   void copyLocally(const StreamCall& call);
-  void launchBatch(KernelArgs& args, runtime::Stream stream);
+  struct Batch;
+  void addToBatch(Batch& batch, const StreamCall& call);
+  void launchBatch(Batch& batch);
   DeviceLimits deviceLimits() const;
 
   const int rank_;

@@ -86,14 +86,10 @@ void end() {
   }
   runInits(work.inits);
   for (const PendingCalls& entry : work.calls) entry.communicator->throwIfFailed();
-  for (const PendingCalls& entry : work.calls) entry.communicator->enqueue(entry.calls);
+  for (const PendingCalls& entry : work.calls) entry.communicator->launch(entry.calls);
 }
 
-void addCall(const std::shared_ptr<Communicator>& communicator, const StreamCall& call) {
-  if (!active()) {
-    communicator->enqueue({call});
-    return;
-  }
+void collect(const std::shared_ptr<Communicator>& communicator, const StreamCall& call) {
   for (PendingCalls& entry : pending.calls) {
     if (entry.communicator != communicator) continue;
     entry.calls.push_back(call);

@@ -19,8 +19,10 @@ bool active();
 // Remembers an error of a call inside the group.
 void noteError(const Error& error);
 
-// Takes effect at the outermost end; outside a group, at once.
-void addCall(const std::shared_ptr<Communicator>& communicator, const StreamCall& call);
+// Keeps a call until the outermost end. Only while a group is open.
+void collect(const std::shared_ptr<Communicator>& communicator, const StreamCall& call);
+
+// Starts making a communicator: at the outermost end, or at once when no group is open. Writes the new handle.
 void addInit(const std::shared_ptr<CommHandle>& handle, ncclComm_t* output);
 
 }  // namespace rondo::group

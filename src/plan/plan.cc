@@ -6,12 +6,12 @@
 
 #include <algorithm>
 
+#include "device/shared/piece.h"
 #include "src/base/hash.h"
 
 namespace rondo {
 namespace {
 
-constexpr uint64_t kGranule = 128;             // device/collectives/ring_args.h: pieces start at multiples of it
 constexpr uint64_t kBytesPerChannel = 1 << 18;  // below this much a further channel costs more than it brings
 constexpr uint64_t kLeastStepBytes = 1 << 13;   // below this a step's fixed cost dominates
 
@@ -23,7 +23,7 @@ uint32_t chooseChannels(uint64_t bytes, const Settings& settings) {
 }
 
 uint64_t clampStep(uint64_t bytes, const Settings& settings) {
-  return std::min(std::max(roundUp(bytes, kGranule), std::min(kLeastStepBytes, settings.slotBytes)),
+  return std::min(std::max(roundUp(bytes, kGranuleBytes), std::min(kLeastStepBytes, settings.slotBytes)),
                   settings.slotBytes);
 }
 
@@ -94,7 +94,7 @@ Work planCall(const Call& call, uint64_t sequence, const Ring& ring, const Setti
 }
 
 uint64_t countSteps(const Work& work) {
-  const uint64_t bytes = work.count * elementBytes(work.reduction.type) / work.channels + kGranule;
+  const uint64_t bytes = work.count * elementBytes(work.reduction.type) / work.channels + kGranuleBytes;
   const uint64_t once = bytes / work.stepBytes + 1;
   switch (work.kind) {
     case CollectiveKind::kBroadcast:

@@ -190,9 +190,7 @@ TEST(Abort, EndsAKernelThatWaits) {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       require(ncclCommAbort(rank.comm), "ncclCommAbort");
       wait(rank.stream);
-      ncclUniqueId id;
-      require(ncclGetUniqueId(&id), "ncclGetUniqueId");
-      require(ncclCommInitRank(&rank.comm, 1, id, 0), "ncclCommInitRank");  // for runRanks to destroy
+      rank.comm = nullptr;  // nothing is left to destroy
     } else {
       EXPECT_EQ(waitForError(rank.comm), ncclRemoteError);
       EXPECT_NE(std::string(ncclGetLastError(nullptr)).find("aborted"), std::string::npos);

@@ -30,16 +30,16 @@ void runRanks(int ranks, const std::function<void(Rank&)>& body) {
   const int devices = runtime::deviceCount();
   for (int r = 0; r < ranks; ++r) {
     threads.emplace_back([&, r] {
-      ncclComm_t comm = nullptr;
+      Rank rank{r, ranks, nullptr, nullptr};
       try {
         const runtime::DeviceGuard guard(r % devices);
-        runtime::OwnedStream stream;
-        require(ncclCommInitRank(&comm, ranks, id, r), "ncclCommInitRank");
-        Rank rank{r, ranks, comm, stream.get()};
+        const runtime::OwnedStream stream;
+        rank.stream = stream.get();
+        require(ncclCommInitRank(&rank.comm, ranks, id, r), "ncclCommInitRank");
         body(rank);
-        require(ncclCommDestroy(comm), "ncclCommDestroy");
+        require(ncclCommDestroy(rank.comm), "ncclCommDestroy");
       } catch (...) {
-        if (comm != nullptr) ncclCommAbort(comm);
+        if (rank.comm != nullptr) ncclCommAbort(rank.comm);
         std::lock_guard lock(mutex);
         if (!first) first = std::current_exception();
       }

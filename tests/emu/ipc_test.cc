@@ -99,7 +99,7 @@ TEST(Ipc, WrongHandles) {
   char* own = nullptr;
   ASSERT_OK(cudaMalloc(&own, 1000));
   ASSERT_OK(cudaIpcGetMemHandle(&handle, own + 500));
-  for (size_t i = 0; i < 56; ++i) {
+  for (size_t i = 0; i < sizeof handle; ++i) {
     cudaIpcMemHandle_t mangled = handle;
     mangled.reserved[i] = static_cast<char>(mangled.reserved[i] ^ 0x40);
     const cudaError_t code = cudaIpcOpenMemHandle(&memory, mangled, 0);

@@ -2,6 +2,7 @@
 // Copyright The Rondo Authors
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -73,14 +74,37 @@ TEST(Devices, NumbersAndPeers) {
   int lanes = 0;
   EXPECT_OK(cudaDeviceGetAttribute(&lanes, cudaDevAttrWarpSize, 0));
   EXPECT_EQ(lanes, 64);
-  EXPECT_EQ(cudaDeviceGetAttribute(&lanes, static_cast<cudaDeviceAttr>(7777), 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaDeviceGetAttribute(&lanes, static_cast<cudaDeviceAttr>(7), 0), cudaErrorInvalidValue);
   (void)cudaGetLastError();
 }
 
 TEST(Devices, EveryErrorHasItsName) {
   EXPECT_STREQ(cudaGetErrorName(cudaErrorLaunchFailure), "cudaErrorLaunchFailure");
   EXPECT_STREQ(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory");
-  EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(12345)), "unrecognized error code");
+  EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(13)), "unrecognized error code");
+}
+
+TEST(BlockLimit, FirstComeFirstServed) {
+  emu::BlockLimit blocks(8);
+  ASSERT_TRUE(blocks.acquire(6));
+  std::atomic<int> served{0};
+  std::thread needsMany([&] {
+    ASSERT_TRUE(blocks.acquire(4));
+    ++served;
+    blocks.release(4);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it stands in line by now
+  std::thread needsOne([&] {
+    ASSERT_TRUE(blocks.acquire(1));
+    ++served;
+    blocks.release(1);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(served, 0);  // the one would fit, but the other came first
+  blocks.release(6);
+  needsMany.join();
+  needsOne.join();
+  EXPECT_EQ(served, 2);
 }
 
 TEST(BlockLimit, NeverMoreThanTheLimitAndAllAreServed) {
@@ -99,6 +123,7 @@ TEST(BlockLimit, NeverMoreThanTheLimitAndAllAreServed) {
         int seen = most;
         while (now > seen && !most.compare_exchange_weak(seen, now)) {
         }
+        std::this_thread::yield();
         used -= count;
         blocks.release(count);
       }

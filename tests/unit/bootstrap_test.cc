@@ -225,7 +225,8 @@ TEST_F(BootstrapTest, AbortEndsTheWait) {
     aborted = true;
   });
   const auto start = Clock::now();
-  const auto errors = runRanks(2, [&](int rank) { connectSocketBootstrap(id, rank, 3, [&] { return aborted.load(); }); });
+  const auto errors =
+      runRanks(2, [&](int rank) { connectSocketBootstrap(id, rank, 3, [&] { return aborted.load(); }); });
   aborter.join();
   for (const auto& error : errors) EXPECT_TRUE(error.has_value());
   EXPECT_LT(Clock::now() - start, 2s);
@@ -326,9 +327,7 @@ TEST_F(BootstrapTest, RestartsOnAFixedPort) {
   setenv("NCCL_COMM_ID", fmt::format("127.0.0.1:{}", freePort()).c_str(), 1);
   setenv("RONDO_INIT_TIMEOUT", "10", 1);
   for (int round = 0; round < 100; ++round) {
-    const auto body = [](int rank) {
-      return [rank] { exchange(*join(createUniqueId(), rank, 2)); };
-    };
+    const auto body = [](int rank) { return [rank] { exchange(*join(createUniqueId(), rank, 2)); }; };
     ChildProcess first(body(round % 2)), second(body(1 - round % 2));
     ASSERT_EQ(first.wait(), 0) << "round " << round << first.errors();
     ASSERT_EQ(second.wait(), 0) << "round " << round << second.errors();
@@ -366,7 +365,9 @@ void checkNothingIsLeftBehind() {
       << test::countThreads() << " threads, " << test::countDescriptors() << " descriptors, before " << before;
 }
 
-TEST_F(BootstrapTest, NothingIsLeftBehind) { test::runInChild(checkNothingIsLeftBehind); }
+TEST_F(BootstrapTest, NothingIsLeftBehind) {
+  test::runInChild(checkNothingIsLeftBehind);
+}
 
 }  // namespace
 }  // namespace rondo

@@ -57,8 +57,8 @@ TEST_F(EnvTest, EmptyCountsAsNotSet) {
 
 TEST_F(EnvTest, NumbersWithUnits) {
   runInChild([] {
-    const std::pair<const char*, int64_t> cases[] = {
-        {"0", 0}, {"17", 17}, {" 5 ", 5}, {"4K", 4096}, {"2m", 2 << 20}, {"1G", 1 << 30}};
+    const std::pair<const char*, int64_t> cases[] = {{"0", 0},     {"17", 17},      {" 5 ", 5},
+                                                     {"4K", 4096}, {"2m", 2 << 20}, {"1G", 1 << 30}};
     for (const auto& [text, value] : cases) {
       setenv("NCCL_BUFFSIZE", text, 1);
       EXPECT_EQ(env::integer("NCCL_BUFFSIZE", 0, int64_t{1} << 40), value) << text;
@@ -111,7 +111,8 @@ TEST_F(EnvTest, BadLinesAreNamedAndTheRestCounts) {
     env::nameIgnored();
   });
   size_t complaints = 0;
-  for (const std::string& line : splitLines(result.output)) complaints += line.find("not a line NAME=VALUE") != std::string::npos;
+  for (const std::string& line : splitLines(result.output))
+    complaints += line.find("not a line NAME=VALUE") != std::string::npos;
   EXPECT_EQ(complaints, 3u) << result.output;
   EXPECT_NE(result.output.find("/.nccl.conf:1:"), std::string::npos);
   EXPECT_NE(result.output.find("/.nccl.conf:6:"), std::string::npos);
@@ -137,7 +138,8 @@ TEST_F(EnvTest, IgnoredVariablesAreNamedOnce) {
     for (auto& thread : threads) thread.join();
   });
   size_t named = 0;
-  for (const std::string& line : splitLines(result.output)) named += line.find("NCCL_STEPZ is set") != std::string::npos;
+  for (const std::string& line : splitLines(result.output))
+    named += line.find("NCCL_STEPZ is set") != std::string::npos;
   EXPECT_EQ(named, 1u) << result.output;
   EXPECT_NE(result.output.find("NCCL_IB_TIMEOUT"), std::string::npos);
   EXPECT_EQ(result.output.find("NCCL_TESTS"), std::string::npos);

@@ -15,9 +15,9 @@ Interface make(const std::string& name, const std::string& host, bool running = 
 }
 
 std::vector<Interface> typicalHost() {
-  return {make("lo", "127.0.0.1"),        make("lo", "[::1]"),           make("docker0", "172.17.0.1"),
-          make("eth0", "[fe80::1%lo]"),   make("eth0", "[2001:db8::1]"), make("eth0", "10.0.0.1"),
-          make("eth1", "10.0.1.1", false), make("eth10", "10.0.2.1"),    make("ib0", "10.1.0.1"),
+  return {make("lo", "127.0.0.1"),         make("lo", "[::1]"),           make("docker0", "172.17.0.1"),
+          make("eth0", "[fe80::1%lo]"),    make("eth0", "[2001:db8::1]"), make("eth0", "10.0.0.1"),
+          make("eth1", "10.0.1.1", false), make("eth10", "10.0.2.1"),     make("ib0", "10.1.0.1"),
           make("vethab", "10.3.0.1")};
 }
 
@@ -88,7 +88,8 @@ TEST(SocketAddressTest, FormsOfAddresses) {
   EXPECT_EQ(SocketAddress::resolve("[fe80::2%lo]:7", AF_UNSPEC).front().text(), "[fe80::2%lo]:7");
   EXPECT_TRUE(isNumericAddress("[fe80::2%lo]:7"));
   EXPECT_FALSE(isNumericAddress("localhost:7"));
-  for (const char* bad : {"", ":", "host", "host:", ":5", "1.2.3.4:0", "1.2.3.4:65536", "1.2.3.4:5x", "::1:5", "[::1]", "[]:5"})
+  for (const char* bad :
+       {"", ":", "host", "host:", ":5", "1.2.3.4:0", "1.2.3.4:65536", "1.2.3.4:5x", "::1:5", "[::1]", "[]:5"})
     EXPECT_THROW(SocketAddress::resolve(bad, AF_UNSPEC), Error) << bad;
 }
 

@@ -30,7 +30,8 @@ class LogTest : public testing::Test {
     char name[] = "/tmp/rondo_log_XXXXXX";
     directory_ = mkdtemp(name);
     setenv("HOME", directory_.c_str(), 1);
-    for (const char* variable : {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE", "NCCL_CONF_FILE"}) unsetenv(variable);
+    for (const char* variable : {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE", "NCCL_CONF_FILE"})
+      unsetenv(variable);
   }
   ~LogTest() override { EXPECT_EQ(std::system(("rm -rf " + directory_).c_str()), 0); }
 
@@ -57,7 +58,8 @@ TEST_F(LogTest, WarningNamesTimeProcessThreadDeviceFileAndLine) {
     RONDO_WARN("value {} is {}", 7, "odd");
     log::info(log::kInit, "told");
   });
-  const std::regex line(R"(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] [\w-]+:\d+:\d+ \[3\] log_test\.cc:\d+ NCCL WARN value 7 is odd\n)");
+  const std::regex line(
+      R"(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] [\w-]+:\d+:\d+ \[3\] log_test\.cc:\d+ NCCL WARN value 7 is odd\n)");
   EXPECT_TRUE(std::regex_match(result.output, line)) << result.output;
 }
 

@@ -4,11 +4,12 @@
 // Runs ranks as threads of one process and collects what each of them threw.
 #pragma once
 
+#include <dirent.h>
 #include <gtest/gtest.h>
 
-#include <dirent.h>
-
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -58,8 +59,23 @@ inline int countEntries(const char* path) {
   return count;
 }
 
-inline int countDescriptors() { return countEntries("/proc/self/fd"); }
-inline int countThreads() { return countEntries("/proc/self/task"); }
+inline int countDescriptors() {
+  return countEntries("/proc/self/fd");
+}
+inline int countThreads() {
+  return countEntries("/proc/self/task");
+}
+
+// Threads of this process with this name.
+inline int countThreads(const std::string& name) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string found;
+    std::getline(std::ifstream(entry.path() / "comm") >> std::ws, found);
+    count += found == name;
+  }
+  return count;
+}
 
 // Waits up to ten seconds for something that another thread brings about.
 inline bool waitUntil(const std::function<bool()>& condition) {

@@ -2,8 +2,8 @@
 // Copyright The Rondo Authors
 //
 // Bootstrap: how the ranks of a communicator find each other and exchange addresses during init. The socket
-// implementation is a star: the process that made the unique id serves as root (root.h) on the service thread; it sees to
-// it that every connected rank hears of an error. A Bootstrap belongs to the thread that runs the init of its rank.
+// implementation is a star: the process that made the unique id serves as root (root.h) on the service thread; it sees
+// to it that every connected rank hears of an error. A Bootstrap belongs to the thread that runs the init of its rank.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ class Bootstrap {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Every rank calls it with the same bytesPerRank; all has size() entries, of which the caller has filled entry rank().
-  // On return every entry is filled. Throws ncclRemoteError when another rank is gone or failed, ncclInvalidUsage when
-  // the ranks do not agree on the size.
+  // Every rank calls it with the same bytesPerRank; all has size() entries, of which the caller has filled entry
+  // rank(). On return every entry is filled. Throws ncclRemoteError when another rank is gone or failed,
+  // ncclInvalidUsage when the ranks do not agree on the size.
   virtual void allGather(void* all, size_t bytesPerRank) = 0;
 };
 

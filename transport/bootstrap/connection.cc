@@ -22,8 +22,8 @@ Connection::Connection(EventLoop& loop, Fd fd, Callbacks callbacks)
 std::shared_ptr<Connection> Connection::open(EventLoop& loop, Fd fd, Callbacks callbacks) {
   std::shared_ptr<Connection> connection(new Connection(loop, std::move(fd), std::move(callbacks)));
   connection->watched_ = EPOLLIN;
-  connection->watch_ = loop.watch(connection->fd_.get(), EPOLLIN,
-                                  [connection](uint32_t events) { connection->onEvents(events); });
+  connection->watch_ =
+      loop.watch(connection->fd_.get(), EPOLLIN, [connection](uint32_t events) { connection->onEvents(events); });
   return connection;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// One end of a framed TCP connection (wire.h) on the service thread: never blocks, queues what the socket does not take.
-// Shared between its owner and its watch. Service thread only, except after detach: then the detaching thread's.
+// One end of a framed TCP connection (wire.h) on the service thread: never blocks, queues what the socket does not
+// take. Shared between its owner and its watch. Service thread only, except after detach: then the detaching thread's.
 #pragma once
 
 #include <deque>
@@ -19,8 +19,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   struct Callbacks {
     std::function<void(wire::FrameType, std::vector<char>)> onFrame;
-    // Once, when the peer has closed or reset the connection or broken the protocol. Everything that the peer sent before
-    // has come as frames. Not after close or finish.
+    // Once, when the peer has closed or reset the connection or broken the protocol. Everything that the peer sent
+    // before has come as frames. Not after close or finish.
     std::function<void(const std::string& why)> onClosed;
   };
   using Payload = std::shared_ptr<const std::vector<char>>;
@@ -61,7 +61,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::deque<Payload> output_;
   size_t outputDone_ = 0;  // bytes of output_.front() that are sent
   bool finishing_ = false;
-  bool ended_ = false;     // our direction is shut
+  bool ended_ = false;  // our direction is shut
 };
 
 }  // namespace rondo

@@ -132,6 +132,8 @@ bool ControlPlane::waitAllLeft(const AbortPredicate& aborted, std::chrono::milli
   return tree_->waitAllLeft({aborted, Clock::now() + timeout});
 }
 
-std::string ControlPlane::describe(int rank) const { return tree_->describe(rank); }
+std::string ControlPlane::describe(int rank) const {
+  return tree_->describe(rank);
+}
 
 }  // namespace rondo

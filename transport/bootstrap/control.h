@@ -2,8 +2,8 @@
 // Copyright The Rondo Authors
 //
 // The control plane of one rank of a communicator: TCP connections in a binary tree (parent (rank-1)/2) that carry the
-// first error and goodbyes, and whose end says that a process is dead. There is no heartbeat: a paused rank is alive. It
-// belongs to the communicator; its connections are served by the service thread (event_loop.h), where callbacks run.
+// first error and goodbyes, and whose end says that a process is dead. There is no heartbeat: a paused rank is alive.
+// It belongs to the communicator; its connections are served by the service thread (event_loop.h), where callbacks run.
 #pragma once
 
 #include <sys/types.h>

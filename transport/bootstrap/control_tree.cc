@@ -34,10 +34,11 @@ ControlTree::ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int ra
       callbacks_(std::move(callbacks)),
       states_(peers_.size(), State::kPresent),
       unlinked_(childrenOf(rank, ranks_)) {
+  if (rank_ > 0) unlinked_.push_back(parentOf(rank_));
   if (listener.valid())
-    door_ = std::make_unique<Doorkeeper>(
-        loop_, std::move(listener), peers_[0], fmt::format("control connections of rank {}", rank_),
-        [this](Fd fd, const wire::Hello& hello) { onGuest(std::move(fd), hello); });
+    door_ = std::make_unique<Doorkeeper>(loop_, std::move(listener), peers_[0],
+                                         fmt::format("control connections of rank {}", rank_),
+                                         [this](Fd fd, const wire::Hello& hello) { onGuest(std::move(fd), hello); });
 }
 
 void ControlTree::onStart() {
@@ -55,27 +56,25 @@ void ControlTree::onTick(Clock::time_point now) {
 }
 
 void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
-  std::unique_lock lock(mutex_);
-  const auto child = std::find(unlinked_.begin(), unlinked_.end(), hello.rank);
-  if (child == unlinked_.end() || hello.version != wire::kVersion) {
-    lock.unlock();
+  const auto children = childrenOf(rank_, ranks_);
+  const bool isChild = std::find(children.begin(), children.end(), hello.rank) != children.end();
+  if (!isChild || links_.contains(hello.rank) || hello.version != wire::kVersion) {
     RONDO_WARN("control connections of rank {}: dropped {}: no child of this rank, or connected already", rank_,
                wire::describe(hello));
     return;
   }
-  unlinked_.erase(child);
-  const bool complete = unlinked_.empty();
-  lock.unlock();
+  // Closed before the last link is announced: from then on the rank holds its links and nothing else.
+  const bool last = std::all_of(children.begin(), children.end(),
+                                [&](int child) { return child == hello.rank || links_.contains(child); });
+  if (last) door_->close();
   link(hello.rank, std::move(fd));
-  if (complete) door_->close();
-  changed_.notify_all();
 }
 
 void ControlTree::link(int peer, Fd fd) {
-  links_[peer] = Connection::open(
-      loop_, std::move(fd),
-      {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, payload); },
-       [this, peer](const std::string& why) { onClosed(peer, why); }});
+  links_[peer] =
+      Connection::open(loop_, std::move(fd),
+                       {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, payload); },
+                        [this, peer](const std::string& why) { onClosed(peer, why); }});
   // Something may have happened on the other links meanwhile.
   std::vector<int> left, lost;
   for (int rank = 0; rank < ranks_; ++rank) {
@@ -85,6 +84,9 @@ void ControlTree::link(int peer, Fd fd) {
   if (!left.empty()) links_[peer]->send(wire::FrameType::kLeft, wire::packRanks(left));
   if (!lost.empty()) links_[peer]->send(wire::FrameType::kLost, wire::packRanks(lost));
   if (failed_) links_[peer]->send(wire::FrameType::kError, wire::packError(error_));
+  std::lock_guard lock(mutex_);
+  std::erase(unlinked_, peer);
+  changed_.notify_all();
 }
 
 void ControlTree::onFrame(int peer, wire::FrameType type, const std::vector<char>& payload) {
@@ -102,7 +104,9 @@ void ControlTree::flood(wire::FrameType type, const std::vector<char>& payload, 
     if (peer != except) connection->send(type, shared);
 }
 
-void ControlTree::raise(const wire::ErrorReport& report) { spread(report, rank_); }
+void ControlTree::raise(const wire::ErrorReport& report) {
+  spread(report, rank_);
+}
 
 void ControlTree::spread(const wire::ErrorReport& report, int from) {
   if (failed_) return;
@@ -113,7 +117,9 @@ void ControlTree::spread(const wire::ErrorReport& report, int from) {
   if (callbacks_.onError) callbacks_.onError(report.code, report.peer, report.text);
 }
 
-void ControlTree::leave() { mark({rank_}, State::kLeft, rank_); }
+void ControlTree::leave() {
+  mark({rank_}, State::kLeft, rank_);
+}
 
 void ControlTree::sayAborted() {
   if (failed_ || states_[static_cast<size_t>(rank_)] == State::kLeft) return;
@@ -145,10 +151,9 @@ void ControlTree::onClosed(int peer, const std::string& why) {
   }
   if (lost.empty()) return;
   const bool peerHadLeft = states_[static_cast<size_t>(peer)] == State::kLeft;
-  const std::string text =
-      peerHadLeft ? fmt::format("{} has ended before {} had left the communicator ({})", describe(peer),
-                                wire::rankText(lost), why)
-                  : fmt::format("{} has closed its connection ({})", describe(peer), why);
+  const std::string text = peerHadLeft ? fmt::format("{} has ended before {} had left the communicator ({})",
+                                                     describe(peer), wire::rankText(lost), why)
+                                       : fmt::format("{} has closed its connection ({})", describe(peer), why);
   spread({ncclRemoteError, peer, text}, peer);
   mark(lost, State::kLost, peer);  // they are out of reach for everyone on this side of the break
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// What the service thread does for one rank's control plane (control.h): its place in the tree, its connections, who has
-// left, the first error. Shared between the ControlPlane and the event loop; everything but the waits and describe is for
-// the service thread.
+// What the service thread does for one rank's control plane (control.h): its place in the tree, its connections, who
+// has left, the first error. Shared between the ControlPlane and the event loop; everything but the waits and describe
+// is for the service thread.
 //
 // Why an orderly end is never taken for a death: a rank passes each goodbye on before it can close, and it closes
 // without error only after it knows that all have left. Whoever sees its connection end has then received every goodbye
@@ -25,7 +25,9 @@
 namespace rondo {
 
 // The binary tree of ranks.
-inline int parentOf(int rank) { return (rank - 1) / 2; }
+inline int parentOf(int rank) {
+  return (rank - 1) / 2;
+}
 std::vector<int> childrenOf(int rank, int ranks);
 bool isInSubtree(int rank, int root);
 
@@ -48,7 +50,7 @@ class ControlTree : public EventHandler {
   EventLoop& loop() const { return loop_; }
   std::string describe(int rank) const { return wire::describe(peers_[static_cast<size_t>(rank)]); }
   bool waitAllLeft(const Patience& patience);
-  std::vector<int> waitLinked(const Patience& patience);  // the children that have not connected; empty: all have
+  std::vector<int> waitLinked(const Patience& patience);  // parent and children without a link; empty: all have one
 
   // The thread that destroys the ControlPlane: after onStop, and in a forked child.
   void drain(Clock::time_point deadline);
@@ -79,7 +81,7 @@ class ControlTree : public EventHandler {
 
   std::mutex mutex_;  // protects what follows; a leaf lock
   std::condition_variable changed_;
-  std::vector<int> unlinked_;  // children that have not connected yet
+  std::vector<int> unlinked_;  // parent and children without a link
   bool allLeft_ = false;
 };
 

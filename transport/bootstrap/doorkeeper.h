@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// Accepts connections on a listener and lets in who sends a right Hello. Everyone else (wrong bytes, silent for 5 s, reset,
-// too many at a time) is dropped with one warning each and never keeps others waiting. Owned by a handler of the event
-// loop; service thread only.
+// Accepts connections on a listener and lets in who sends a right Hello. Everyone else (wrong bytes, silent for 5 s,
+// reset, too many at a time) is dropped with one warning each and never keeps others waiting. Owned by a handler of the
+// event loop; service thread only.
 #pragma once
 
 #include <functional>

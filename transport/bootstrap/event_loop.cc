@@ -73,7 +73,9 @@ void EventLoop::afterForkInChild() {
   forking->watchMutex_.unlock();
 }
 
-bool EventLoop::ownedByThisProcess() const { return pid_ == getpid(); }
+bool EventLoop::ownedByThisProcess() const {
+  return pid_ == getpid();
+}
 
 void EventLoop::ensureThread() {
   if (running_) return;
@@ -144,7 +146,9 @@ void EventLoop::remove(const EventHandler* handler) {
   if (!running_ && thread_.joinable()) thread_.join();
 }
 
-void EventLoop::removeLater(const EventHandler* handler) { stopping_.push_back(handler); }
+void EventLoop::removeLater(const EventHandler* handler) {
+  stopping_.push_back(handler);
+}
 
 void EventLoop::stop(const EventHandler* handler) {
   const auto entry = std::find_if(entries_.begin(), entries_.end(),
@@ -250,8 +254,8 @@ void EventLoop::runEvents() {
       continue;
     }
     const auto entry = watches_.find(events[i].data.u64);
-    if (entry == watches_.end()) continue;  // forgotten by an earlier event of this batch
-    const auto function = entry->second.onEvents;    // stays alive when it forgets itself
+    if (entry == watches_.end()) continue;         // forgotten by an earlier event of this batch
+    const auto function = entry->second.onEvents;  // stays alive when it forgets itself
     guarded("event", [&] { (*function)(events[i].events); });
   }
 }

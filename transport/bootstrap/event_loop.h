@@ -6,8 +6,8 @@
 // loop; handlers are shared between the loop and whoever added them.
 //
 // Handlers, watches and posted functions run on the service thread only, and must not block. In a forked child the
-// parent's loop is never touched: get() gives the child one of its own, and the watched descriptors stand for /dev/null,
-// so that a child that outlives its parent does not keep the parent's connections open.
+// parent's loop is never touched: get() gives the child one of its own, and the watched descriptors stand for
+// /dev/null, so that a child that outlives its parent does not keep the parent's connections open.
 #pragma once
 
 #include <sys/types.h>
@@ -45,8 +45,8 @@ class EventLoop {
 
   // Any thread. onStart has run when add returns.
   void add(std::shared_ptr<EventHandler> handler);
-  // Any thread but the service thread. When it returns the handler has stopped; after the last one the thread has ended.
-  // The caller must hold no lock that a handler takes.
+  // Any thread but the service thread. When it returns the handler has stopped; after the last one the thread has
+  // ended. The caller must hold no lock that a handler takes.
   void remove(const EventHandler* handler);
   // Any thread, as long as a handler is there.
   void post(std::function<void()> task);

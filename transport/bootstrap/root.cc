@@ -30,7 +30,9 @@ void Root::abandon() {
   if (phase_ == Phase::kCollecting) failAll(ncclRemoteError, 0, "rank 0 gave up its init");
 }
 
-void Root::onStart() { door_.open(); }
+void Root::onStart() {
+  door_.open();
+}
 
 void Root::onStop() {
   door_.close();
@@ -42,10 +44,9 @@ void Root::onGuest(Fd fd, const wire::Hello& hello) {
   const int rank = hello.rank;
   // No callback comes after this root is off the loop: onStop closes every connection.
   auto connection = Connection::open(loop_, std::move(fd), {});
-  connection->setCallbacks({[this, rank](wire::FrameType type, std::vector<char> payload) {
-                              onFrame(rank, type, std::move(payload));
-                            },
-                            [this, rank, key = connection.get()](const std::string& why) { onClosed(rank, key, why); }});
+  connection->setCallbacks(
+      {[this, rank](wire::FrameType type, std::vector<char> payload) { onFrame(rank, type, std::move(payload)); },
+       [this, rank, key = connection.get()](const std::string& why) { onClosed(rank, key, why); }});
   if (phase_ == Phase::kEnding) {
     told_.push_back(connection);
     return tellError(connection);
@@ -60,16 +61,17 @@ void Root::onGuest(Fd fd, const wire::Hello& hello) {
 
 std::string Root::findFault(const wire::Hello& hello) const {
   if (hello.version != wire::kVersion)
-    return fmt::format("a process speaks version {} of the bootstrap protocol, {} version {}: all ranks must use the same "
-                       "version of the library",
-                       hello.version, options_.address, wire::kVersion);
+    return fmt::format(
+        "a process speaks version {} of the bootstrap protocol, {} version {}: all ranks must use the same "
+        "version of the library",
+        hello.version, options_.address, wire::kVersion);
   const std::string who = wire::describe(hello);
   if (hello.ranks < 1 || hello.rank < 0 || hello.rank >= hello.ranks)
     return fmt::format("{} is out of range: {} ranks", who, hello.ranks);
   if (phase_ == Phase::kServing) return fmt::format("{} came when all ranks were there: the id is already used", who);
   if (ranks_ != 0 && hello.ranks != ranks_)
-    return fmt::format("ranks disagree on their number: {} says {}, {} says {}", wire::describe(guests_.begin()->second.hello),
-                       ranks_, who, hello.ranks);
+    return fmt::format("ranks disagree on their number: {} says {}, {} says {}",
+                       wire::describe(guests_.begin()->second.hello), ranks_, who, hello.ranks);
   const auto same = guests_.find(hello.rank);
   if (same != guests_.end() && !same->second.connection->closed())
     return fmt::format("rank {} was given twice: {} and {}", hello.rank, wire::describe(same->second.hello), who);
@@ -85,9 +87,9 @@ void Root::admit(const wire::Hello& hello, std::shared_ptr<Connection> connectio
   guest = Guest{};
   guest.hello = hello;
   guest.connection = std::move(connection);
-  const bool complete = static_cast<int>(guests_.size()) == ranks_ &&
-                        std::none_of(guests_.begin(), guests_.end(),
-                                     [](const auto& entry) { return entry.second.connection->closed(); });
+  const bool complete =
+      static_cast<int>(guests_.size()) == ranks_ &&
+      std::none_of(guests_.begin(), guests_.end(), [](const auto& entry) { return entry.second.connection->closed(); });
   if (complete) startServing();
 }
 
@@ -95,7 +97,7 @@ void Root::startServing() {
   phase_ = Phase::kServing;
   door_.close();  // from here on the id is used up and the port free
   const auto nothing = std::make_shared<const std::vector<char>>();
-  for (auto& [rank, guest] : guests_) guest.connection->send(wire::FrameType::kWelcome, nothing);
+  for (Guest* guest : ownLast()) guest->connection->send(wire::FrameType::kWelcome, nothing);
 }
 
 void Root::onFrame(int rank, wire::FrameType type, std::vector<char> payload) {
@@ -109,8 +111,9 @@ void Root::onFrame(int rank, wire::FrameType type, std::vector<char> payload) {
 void Root::onGather(Guest& guest, std::vector<char> entry) {
   for (const auto& [rank, other] : guests_) {
     if (other.left)
-      return failAll(ncclRemoteError, rank, fmt::format("{} has ended its init, {} has not: its init failed",
-                                                        wire::describe(other.hello), wire::describe(guest.hello)));
+      return failAll(ncclRemoteError, rank,
+                     fmt::format("{} has ended its init, {} has not: its init failed", wire::describe(other.hello),
+                                 wire::describe(guest.hello)));
     if (other.contributed && other.entry.size() != entry.size())
       return failAll(ncclInvalidUsage, rank,
                      fmt::format("exchange {}: {} gives {} bytes, {} gives {}", round_, wire::describe(other.hello),
@@ -136,15 +139,25 @@ void Root::finishRound() {
   roundOpen_ = false;
   ++round_;
   const auto shared = std::make_shared<const std::vector<char>>(std::move(all));
-  for (auto& [rank, guest] : guests_) guest.connection->send(wire::FrameType::kGathered, shared);
+  for (Guest* guest : ownLast()) guest->connection->send(wire::FrameType::kGathered, shared);
+}
+
+// The guests, those of this process last: it may end, and the root with it, as soon as its own rank has its answer.
+std::vector<Root::Guest*> Root::ownLast() {
+  const wire::Hello own = wire::makeHello(wire::kRootMagic, 0, 0, 0);
+  std::vector<Guest*> order;
+  for (auto& [rank, guest] : guests_) order.push_back(&guest);
+  std::stable_partition(order.begin(), order.end(), [&own](const Guest* guest) {
+    return guest->hello.pid != own.pid || std::memcmp(guest->hello.host, own.host, sizeof(own.host)) != 0;
+  });
+  return order;
 }
 
 void Root::onGoodbye(Guest& guest) {
   guest.left = true;
   guest.connection->finish();
   if (roundOpen_)
-    return failAll(ncclRemoteError, guest.hello.rank,
-                   fmt::format("{} gave up its init", wire::describe(guest.hello)));
+    return failAll(ncclRemoteError, guest.hello.rank, fmt::format("{} gave up its init", wire::describe(guest.hello)));
   if (std::all_of(guests_.begin(), guests_.end(), [](const auto& entry) { return entry.second.left; }))
     end(std::chrono::seconds(1));
 }
@@ -174,7 +187,8 @@ void Root::checkTimeout(Clock::time_point now) {
   if (phase_ == Phase::kCollecting) {
     for (const auto& [rank, guest] : guests_)
       if (guest.connection->closed() && guest.lostAt + kSuccessorTime < now)
-        return failAll(ncclRemoteError, rank, fmt::format("{} died or gave up during init", wire::describe(guest.hello)));
+        return failAll(ncclRemoteError, rank,
+                       fmt::format("{} died or gave up during init", wire::describe(guest.hello)));
     if (ranks_ == 0 || now < deadline_) return;
     const auto ranks = missing();
     return failAll(ncclRemoteError, ranks.front(),
@@ -196,8 +210,8 @@ void Root::tellError(const std::shared_ptr<Connection>& connection) {
 void Root::failAll(ncclResult_t code, int peer, const std::string& text) {
   error_ = {code, peer, text};
   RONDO_WARN("bootstrap at {}: {}", options_.address, text);
-  for (auto& [rank, guest] : guests_) tellError(guest.connection);
   for (const auto& connection : told_) tellError(connection);
+  for (Guest* guest : ownLast()) tellError(guest->connection);
   end(options_.fixedAddress ? kFixedLinger : kLinger);
 }
 
@@ -209,9 +223,9 @@ void Root::end(std::chrono::seconds linger) {
 // Ends when every connection is closed and nobody else is expected, or at the deadline.
 void Root::endIfDone(Clock::time_point now) {
   const auto closed = [](const auto& connection) { return connection->closed(); };
-  const bool allClosed = std::all_of(told_.begin(), told_.end(), closed) &&
-                         std::all_of(guests_.begin(), guests_.end(),
-                                     [&](const auto& entry) { return closed(entry.second.connection); });
+  const bool allClosed =
+      std::all_of(told_.begin(), told_.end(), closed) &&
+      std::all_of(guests_.begin(), guests_.end(), [&](const auto& entry) { return closed(entry.second.connection); });
   const bool allCame = door_.closed() || static_cast<int>(guests_.size() + told_.size()) >= ranks_;
   if ((allClosed && allCame) || now >= deadline_) loop_.removeLater(this);
 }

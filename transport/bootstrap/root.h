@@ -2,8 +2,8 @@
 // Copyright The Rondo Authors
 //
 // The root of a bootstrap: collects the Hello of every rank, checks that they fit together, serves their exchanges, and
-// tells everyone the first error. It lives on the service thread, owned by the event loop alone, and ends by itself when
-// every rank has said goodbye or has been told the error.
+// tells everyone the first error. It lives on the service thread, owned by the event loop alone, and ends by itself
+// when every rank has said goodbye or has been told the error.
 #pragma once
 
 #include <map>
@@ -59,6 +59,7 @@ class Root : public EventHandler {
   void onClosed(int rank, const Connection* connection, const std::string& why);
   void finishRound();
   void checkTimeout(Clock::time_point now);
+  std::vector<Guest*> ownLast();
   void tellError(const std::shared_ptr<Connection>& connection);
   void failAll(ncclResult_t code, int peer, const std::string& text);
   void end(std::chrono::seconds linger);

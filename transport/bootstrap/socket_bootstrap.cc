@@ -123,8 +123,8 @@ class SocketBootstrap : public Bootstrap {
            (timeout_ + kAnswerGrace).count());
     if (connected || result.error == ECONNREFUSED)
       fail(ncclInvalidUsage,
-           "rank {} cannot join at {}: {}: {}; the unique id is already used, or the process that made it has ended", rank_,
-           id_.address, connected ? "recv" : "connect", result.text());
+           "rank {} cannot join at {}: {}: {}; the unique id is already used, or the process that made it has ended",
+           rank_, id_.address, connected ? "recv" : "connect", result.text());
     fail(ncclSystemError, "rank {} cannot reach the bootstrap at {}: connect: {}", rank_, id_.address, result.text());
   }
 
@@ -132,8 +132,9 @@ class SocketBootstrap : public Bootstrap {
     if (result.status == IoResult::Status::kTimedOut)
       fail(ncclRemoteError, "rank {}: no answer from the bootstrap at {} within {} s", rank_, id_.address,
            (timeout_ + kAnswerGrace).count());
-    fail(ncclRemoteError, "rank {} lost the bootstrap at {} during init: recv: {}; the process that serves it has ended",
-         rank_, id_.address, result.text());
+    fail(ncclRemoteError,
+         "rank {} lost the bootstrap at {} during init: recv: {}; the process that serves it has ended", rank_,
+         id_.address, result.text());
   }
 
   // Receives the next frame's header; an error frame is thrown.
@@ -209,7 +210,9 @@ class SocketBootstrap : public Bootstrap {
 
 }  // namespace
 
-seconds initTimeout() { return seconds(env::integer("RONDO_INIT_TIMEOUT", 1, 86400).value_or(600)); }
+seconds initTimeout() {
+  return seconds(env::integer("RONDO_INIT_TIMEOUT", 1, 86400).value_or(600));
+}
 
 ncclUniqueId createUniqueId() {
   IdContent content;

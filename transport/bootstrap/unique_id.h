@@ -14,7 +14,7 @@ namespace rondo {
 struct IdContent {
   bool fixedAddress = false;  // from NCCL_COMM_ID: rank 0 listens there
   uint64_t secret = 0;
-  std::string address;        // as SocketAddress::resolve reads it
+  std::string address;  // as SocketAddress::resolve reads it
 };
 
 ncclUniqueId encodeId(const IdContent& content);

@@ -68,7 +68,8 @@ std::string rankText(const std::vector<int>& ranks) {
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
     if (parts == kMaxParts) return fmt::format("ranks {} and {} more", text, ranks.size() - i);
     if (parts > 0) text += ", ";
-    text += last == i ? std::to_string(ranks[i]) : fmt::format("{}{}{}", ranks[i], last == i + 1 ? ", " : "-", ranks[last]);
+    text +=
+        last == i ? std::to_string(ranks[i]) : fmt::format("{}{}{}", ranks[i], last == i + 1 ? ", " : "-", ranks[last]);
     i = last + 1;
   }
   return (ranks.size() == 1 ? "rank " : "ranks ") + text;

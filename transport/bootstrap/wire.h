@@ -2,8 +2,8 @@
 // Copyright The Rondo Authors
 //
 // What bootstrap and control connections send: a Hello of fixed length, which proves that the caller knows the secret,
-// then frames: a FrameHeader and its payload. Numbers are little-endian, as on every host with a GPU. The length of Hello
-// and the kError frame stay the same in all versions, so that a version mismatch can be told. Pure; any thread.
+// then frames: a FrameHeader and its payload. Numbers are little-endian, as on every host with a GPU. The length of
+// Hello and the kError frame stay the same in all versions, so that a version mismatch can be told. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -40,13 +40,13 @@ Hello makeHello(const char (&magic)[8], uint64_t secret, int rank, int ranks);
 std::string describe(const Hello& hello);
 
 enum class FrameType : uint32_t {
-  kError = 1,    // ErrorHead and the text; bootstrap and control
-  kWelcome = 2,  // root to rank: all ranks have come
-  kGather = 3,   // rank to root: its entry
-  kGathered = 4, // root to rank: all entries
-  kGoodbye = 5,  // rank to root: needs nothing more
-  kLeft = 6,     // control: ranks (int32 each) that have left; passed on through the tree
-  kLost = 7,     // control: ranks that are out of reach since a connection has ended; passed on likewise
+  kError = 1,     // ErrorHead and the text; bootstrap and control
+  kWelcome = 2,   // root to rank: all ranks have come
+  kGather = 3,    // rank to root: its entry
+  kGathered = 4,  // root to rank: all entries
+  kGoodbye = 5,   // rank to root: needs nothing more
+  kLeft = 6,      // control: ranks (int32 each) that have left; passed on through the tree
+  kLost = 7,      // control: ranks that are out of reach since a connection has ended; passed on likewise
 };
 
 struct FrameHeader {

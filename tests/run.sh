@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Copyright The Rondo Authors
+#
+# Builds and runs the tests on the emulated device. Installs what is missing from Debian packages. Can be repeated.
+#   tests/run.sh           what every change must pass
+#   tests/run.sh --long    in addition: the sanitizers, the whole sweep of perf programs under mpirun, MPICH
+set -euo pipefail
+cd "$(dirname "$0")/.."
+case "${1:-}" in
+  "" | --long) ;;
+  *) echo "usage: tests/run.sh [--long]" >&2; exit 2 ;;
+esac
+source cmake/packages.sh
+packages "${build_packages[@]}" "${test_packages[@]}"
+cmake --preset emu >/dev/null
+cmake --build --preset emu
+ctest --test-dir build/emu --output-on-failure -j 2
+[ "${1:-}" = --long ] || exit 0
+
+packages mpich libmpich-dev
+tests/mpi/sweep.sh build/emu mpirun
+cmake --preset emu-mpich >/dev/null
+cmake --build --preset emu-mpich --target broadcast_perf all_reduce_perf
+tests/mpi/sweep.sh build/emu-mpich mpiexec.mpich
+cmake --preset emu-asan >/dev/null
+cmake --build --preset emu-asan
+ctest --test-dir build/emu-asan --output-on-failure -j 2 --timeout 1200
