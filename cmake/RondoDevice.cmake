@@ -44,6 +44,8 @@ elseif(RONDO_DEVICE STREQUAL hip)
   list(TRANSFORM RONDO_HIP_ARCHITECTURES PREPEND --offload-arch= OUTPUT_VARIABLE rondo_hip_flags)
   target_compile_definitions(rondo_headers INTERFACE __HIP_PLATFORM_AMD__)
   target_compile_definitions(rondo_device INTERFACE RONDO_TARGET_HIP)
+  # hipcc takes every .cc file for device code unless told otherwise; rondo_device_sources says -x hip after this.
+  target_compile_options(rondo_device INTERFACE "SHELL:-x c++")
 else()
   message(FATAL_ERROR "RONDO_DEVICE=${RONDO_DEVICE}: must be emu, cuda or hip")
 endif()
