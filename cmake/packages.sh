@@ -21,8 +21,8 @@ packages() {
 }
 
 build_packages=(g++ cmake ninja-build libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev
-  openmpi-bin libopenmpi-dev)
-test_packages=(python3 iproute2)
+  openmpi-bin libopenmpi-dev python3)
+test_packages=(iproute2)
 
 # More ranks than cores; Open MPI refuses to run as root unless told twice.
 export OMPI_MCA_rmaps_base_oversubscribe=1

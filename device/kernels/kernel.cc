@@ -61,10 +61,9 @@ RONDO_KERNEL void collectiveKernel(RONDO_KERNEL_ARGS(KernelArgs, args)) {
 
 }  // namespace
 
-void launchCollectives(const KernelArgs& args, unsigned blocks, unsigned workers, unsigned waveSize,
-                       runtime::Stream stream) {
-  const arch::LaunchShape shape{blocks, (workers + 1) * waveSize, 1};
-  runtime::check(arch::launchKernel(&collectiveKernel, shape, args, stream), "launch of a collective");
+void launchCollectives(const KernelArgs& args, const BlockShape& shape, runtime::Stream stream) {
+  const arch::LaunchShape launch{shape.blocks, (shape.workers + 1) * shape.waveSize, 1};
+  runtime::check(arch::launchKernel(&collectiveKernel, launch, args, stream), "launch of a collective");
 }
 
 }  // namespace rondo

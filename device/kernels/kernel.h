@@ -9,9 +9,13 @@
 
 namespace rondo {
 
-// Enqueues the calls in args: 'blocks' channels of 'workers' worker waves and one progress wave each. The current device
-// is the communicator's. Throws Error(ncclUnhandledCudaError).
-void launchCollectives(const KernelArgs& args, unsigned blocks, unsigned workers, unsigned waveSize,
-                       runtime::Stream stream);
+struct BlockShape {
+  unsigned blocks;    // one per channel
+  unsigned workers;   // worker waves of a block, beside its progress wave
+  unsigned waveSize;  // lanes
+};
+
+// Enqueues the calls in args. The current device is the communicator's. Throws Error(ncclUnhandledCudaError).
+void launchCollectives(const KernelArgs& args, const BlockShape& shape, runtime::Stream stream);
 
 }  // namespace rondo

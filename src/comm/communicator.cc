@@ -10,6 +10,15 @@
 #include "src/comm/group.h"
 
 namespace rondo {
+namespace {
+
+uint32_t blocksOf(const KernelArgs& args) {
+  uint32_t blocks = 0;
+  for (uint32_t i = 0; i < args.workCount; ++i) blocks = std::max(blocks, args.works[i].channels);
+  return blocks;
+}
+
+}  // namespace
 
 Communicator::~Communicator() = default;
 
@@ -55,46 +64,37 @@ void Communicator::copyLocally(const StreamCall& call) {
     runtime::copyOnDevice(call.call.output, call.call.input, call.call.bytes(), call.stream);
 }
 
-// Calls that one kernel launch will hold.
-struct Communicator::Batch {
+// The calls from 'next' on that one kernel launch holds; moves 'next' behind them.
+KernelArgs Communicator::planBatch(const std::vector<StreamCall>& calls, size_t& next) {
   KernelArgs args;
-  runtime::Stream stream = nullptr;
-  uint64_t steps = 0;
-};
-
-void Communicator::launchBatch(Batch& batch) {
-  KernelArgs& args = batch.args;
-  if (args.workCount == 0) return;
-  if (launched_ && batch.stream != lastStream_) lastLaunch_->makeWait(batch.stream);
-  uint32_t blocks = 0;
-  for (uint32_t i = 0; i < args.workCount; ++i) blocks = std::max(blocks, args.works[i].channels);
-  launchCollectives(args, blocks, settings_.workers, settings_.waveSize, batch.stream);
-  lastLaunch_->record(batch.stream);
-  lastStream_ = batch.stream;
-  launched_ = true;
+  args.channels = reinterpret_cast<ChannelState*>(channels_.data());
   args.workCount = 0;
-  batch.steps = 0;
+  const runtime::Stream stream = calls[next].stream;
+  uint64_t steps = 0;
+  for (; next < calls.size() && calls[next].stream == stream && args.workCount < kMaxWorksPerLaunch; ++next) {
+    const Call& call = calls[next].call;
+    const bool moves = call.count > 0 && ranks_ > 1;
+    const Work work = moves ? planCall(call, sequence_ + 1, ring_, settings_) : Work{};
+    const uint64_t more = moves ? countSteps(work) : 0;
+    if (more > kMaxLaunchSteps) {
+      rondo::fail(ncclInvalidUsage, "{}: {} bytes are too many for slots of {} bytes: raise NCCL_BUFFSIZE",
+                  describe(call, sequence_ + 1), call.bytes(), settings_.slotBytes);
+    }
+    if (steps + more > kMaxLaunchSteps) break;
+    steps += more;
+    ++sequence_;  // a call without elements counts too
+    logCall(calls[next]);
+    if (moves) args.works[args.workCount++] = work;
+    if (ranks_ == 1) copyLocally(calls[next]);
+  }
+  return args;
 }
 
-void Communicator::addToBatch(Batch& batch, const StreamCall& call) {
-  const uint64_t sequence = ++sequence_;  // a call without elements counts too
-  report_->logCall(call.call, sequence, call.stream);
-  log::info(log::kColl, "{}: sendbuff {} recvbuff {} comm {:x} [nranks={}] stream {}", describe(call.call, sequence),
+void Communicator::logCall(const StreamCall& call) {
+  report_->logCall(call.call, sequence_, call.stream);
+  log::info(log::kColl, "{}: sendbuff {} recvbuff {} comm {:x} [nranks={}] stream {}", describe(call.call, sequence_),
             call.call.input, static_cast<const void*>(call.call.output), id_, ranks_,
             static_cast<const void*>(call.stream));
-  if (call.call.count == 0) return;
-  if (ranks_ == 1) return copyLocally(call);
-  const Work work = planCall(call.call, sequence, ring_, settings_);
-  const uint64_t steps = countSteps(work);
-  if (steps > kMaxLaunchSteps) {
-    rondo::fail(ncclInvalidUsage, "{}: {} bytes are too many for slots of {} bytes: raise NCCL_BUFFSIZE",
-                describe(call.call, sequence), call.call.bytes(), settings_.slotBytes);
-  }
-  const bool full = batch.args.workCount == kMaxWorksPerLaunch || batch.steps + steps > kMaxLaunchSteps;
-  if (full || call.stream != batch.stream) launchBatch(batch);
-  batch.stream = call.stream;
-  batch.args.works[batch.args.workCount++] = work;
-  batch.steps += steps;
 }
 
 void Communicator::enqueue(const StreamCall& call) {
@@ -105,17 +105,22 @@ void Communicator::enqueue(const StreamCall& call) {
   }
 }
 
-// Plans each call and launches as few kernels as hold them: see planBroadcast and planAllReduce.
+// Plans the calls (planBroadcast, planAllReduce) and launches as few kernels as hold them.
 void Communicator::launch(const std::vector<StreamCall>& calls) {
   std::lock_guard lock(mutex_);
   throwIfFailed();
   const runtime::DeviceGuard guard(device_);
-  Batch batch;
-  batch.args.channels = reinterpret_cast<ChannelState*>(channels_.data());
-  batch.args.workCount = 0;
   try {
-    for (const StreamCall& call : calls) addToBatch(batch, call);
-    launchBatch(batch);
+    for (size_t next = 0; next < calls.size();) {
+      const runtime::Stream stream = calls[next].stream;
+      const KernelArgs args = planBatch(calls, next);
+      if (args.workCount == 0) continue;
+      if (launched_ && stream != lastStream_) lastLaunch_->makeWait(stream);
+      launchCollectives(args, {blocksOf(args), settings_.workers, settings_.waveSize}, stream);
+      lastLaunch_->record(stream);
+      lastStream_ = stream;
+      launched_ = true;
+    }
   } catch (const Error& error) {
     // A call that this rank cannot start is one that the others would wait for.
     if (control_) control_->raise(error.code(), rank_, fmt::format("rank {}: {}", rank_, error.text()));

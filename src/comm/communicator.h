@@ -87,9 +87,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void fail(ncclResult_t code, const std::string& text);
   void checkReport();
   void copyLocally(const StreamCall& call);
-  struct Batch;
-  void addToBatch(Batch& batch, const StreamCall& call);
-  void launchBatch(Batch& batch);
+  KernelArgs planBatch(const std::vector<StreamCall>& calls, size_t& next);
+  void logCall(const StreamCall& call);
   DeviceLimits deviceLimits() const;
 
   const int rank_;
