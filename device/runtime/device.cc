@@ -31,7 +31,7 @@ int currentDevice() {
 DeviceProperties deviceProperties(int device) {
   vendor::Properties properties{};
   check(vendor::getProperties(&properties, device), fmt::format("properties of device {}", device).c_str());
-  DeviceProperties result;
+  DeviceProperties result{};
   result.waveSize = properties.warpSize;
   result.multiprocessors = properties.multiProcessorCount;
   result.residentBlocks = 1;
@@ -39,6 +39,7 @@ DeviceProperties deviceProperties(int device) {
                  (static_cast<uint64_t>(properties.pciBusID & 0xff) << 8) |
                  static_cast<uint64_t>(properties.pciDeviceID & 0xff);
   result.name = properties.name;
+  result.isEmulated = vendor::kIsEmulated;
   return result;
 }
 

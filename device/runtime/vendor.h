@@ -13,3 +13,11 @@
 #else
 #error "no device target: define RONDO_TARGET_CUDA, RONDO_TARGET_HIP or RONDO_TARGET_EMU"
 #endif
+
+namespace rondo::runtime::vendor {
+#if defined(RONDO_TARGET_EMU)
+constexpr bool kIsEmulated = true;
+#else
+constexpr bool kIsEmulated = false;
+#endif
+}  // namespace rondo::runtime::vendor
