@@ -10,7 +10,7 @@
 
 namespace rondo::emu {
 
-thread_local Lane* currentLane __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local Lane* currentLane __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 

@@ -52,7 +52,8 @@ struct Lane {
   uint64_t* moved = nullptr;  // counts stores of the grid: a round of the scheduler without any found nothing to do
 };
 
-extern thread_local Lane* currentLane __attribute__((tls_model("initial-exec")));
+// constinit: no initialiser call at each use.
+extern constinit thread_local Lane* currentLane __attribute__((tls_model("initial-exec")));
 
 // Stops the running lane; it goes on when its wave lets it.
 inline void stopLane(Lane& lane, Stop stop, const Site& site) {
