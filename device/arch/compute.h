@@ -9,6 +9,8 @@
 // RONDO_ROLLED                               before a loop that must not be unrolled: one kernel holds all types and
 //                                            operators, so code for the rare paths is kept small on GPUs
 // RONDO_UNROLLED                             before a loop that must be: it indexes an array that is to be in registers
+// RONDO_OUTLINED                             qualifier of a device function that a kernel should hold once, however often
+//                                            it is called
 // float halfToFloat(uint16_t)                exact
 // uint32_t floatToHalf(float)                to nearest, ties to even; in the low 16 bits
 // uint32_t floatToBfloat16(float)            likewise
@@ -30,6 +32,12 @@ namespace rondo::arch {
 #if defined(RONDO_TARGET_CUDA) || defined(RONDO_TARGET_HIP)
 #define RONDO_ROLLED _Pragma("unroll 1")
 #define RONDO_UNROLLED _Pragma("unroll")
+#if defined(RONDO_TARGET_CUDA)
+#define RONDO_OUTLINED __device__ __noinline__ inline
+#else
+// Calls cost an AMD kernel its register budget (the callee's is not known), and hipcc inlines everything by default.
+#define RONDO_OUTLINED RONDO_DEVICE
+#endif
 template <class Bits>
 RONDO_DEVICE Bits select(bool condition, Bits yes, Bits no) {
   return condition ? yes : no;
@@ -37,6 +45,7 @@ RONDO_DEVICE Bits select(bool condition, Bits yes, Bits no) {
 #else
 #define RONDO_ROLLED
 #define RONDO_UNROLLED
+#define RONDO_OUTLINED inline
 // By masks: a conditional expression would let the compiler move floating arithmetic into one of its arms, where it can
 // no longer vectorise it. For 8 bytes the conditional expression is the one that is vectorised.
 template <class Bits>

@@ -77,7 +77,7 @@ RONDO_DEVICE void copyStrided(const Ranges& ranges, size_t bytes, Share share) {
 
 // Copies bytes from in to out and, unless it is null, to secondOut. All lanes of the wave call it together. An output
 // may equal in; no other overlap.
-RONDO_DEVICE void copyRange(char* out, char* secondOut, const char* in, size_t bytes) {
+RONDO_OUTLINED void copyRange(char* out, char* secondOut, const char* in, size_t bytes) {
   const lanes::Ranges ranges = {out, secondOut, nullptr, in};
   const arch::Tile lane = arch::tile(bytes);
   if (lane.begin >= lane.end) return;

@@ -132,7 +132,7 @@ RONDO_DEVICE void scaleRange(const Reduction& reduction, char* out, const char* 
 
 // This rank's contribution as it enters the ring: out[i] = prepare(own[i]). out may equal own. bytes is a multiple of
 // the element size. All lanes of the wave call it together.
-RONDO_DEVICE void prepareRange(const Reduction& reduction, char* out, const char* own, size_t bytes) {
+RONDO_OUTLINED void prepareRange(const Reduction& reduction, char* out, const char* own, size_t bytes) {
   if (reduction.op != RedOp::kAvg) return copyRange(out, nullptr, own, bytes);
   switch (reduction.type) {
     case DataType::kFloat16:
@@ -156,7 +156,7 @@ RONDO_DEVICE void prepareRange(const Reduction& reduction, char* out, const char
 // out[i] = received[i] op prepare(own[i]), also to secondOut unless it is null. last: this is the last of the ring's
 // ranks, whose result is final (an integer average is divided). Each output may equal either input; no other overlap.
 // bytes is a multiple of the element size. All lanes of the wave call it together.
-RONDO_DEVICE void reduceRange(const Reduction& reduction, char* out, char* secondOut, const char* received,
+RONDO_OUTLINED void reduceRange(const Reduction& reduction, char* out, char* secondOut, const char* received,
                               const char* own, size_t bytes, bool last) {
   lanes::dispatch(reduction, last, lanes::ReduceLoop{{out, secondOut, received, own}, bytes});
 }
