@@ -16,13 +16,14 @@ packages "${build_packages[@]}" "${test_packages[@]}"
 cmake --preset emu >/dev/null
 cmake --build --preset emu
 ctest --test-dir build/emu --output-on-failure -j 2
+[ "${1:-}" = --long ] && most=64M || most=4M
+tests/mpi/sweep.sh build/emu mpirun $most
 [ "${1:-}" = --long ] || exit 0
 
 packages mpich libmpich-dev
-tests/mpi/sweep.sh build/emu mpirun
 cmake --preset emu-mpich >/dev/null
 cmake --build --preset emu-mpich --target broadcast_perf all_reduce_perf
-tests/mpi/sweep.sh build/emu-mpich mpiexec.mpich
+tests/mpi/sweep.sh build/emu-mpich mpiexec.mpich $most
 cmake --preset emu-asan >/dev/null
 cmake --build --preset emu-asan
 ctest --test-dir build/emu-asan --output-on-failure -j 2 --timeout 1200
