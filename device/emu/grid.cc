@@ -32,14 +32,15 @@ class Backoff {
       sched_yield();
       return;
     }
-    const long sleep_ns = rounds_ <= kShortSleeps ? 20'000 : 200'000;
+    const long sleep_ns = rounds_ <= kShortSleeps ? 5'000 : (rounds_ <= kLongSleeps ? 50'000 : 200'000);
     const timespec duration{0, sleep_ns};
     nanosleep(&duration, nullptr);
   }
 
  private:
-  static constexpr unsigned kYields = 300;
+  static constexpr unsigned kYields = 30;
   static constexpr unsigned kShortSleeps = kYields + 500;
+  static constexpr unsigned kLongSleeps = kShortSleeps + 500;
   unsigned rounds_ = 0;
 };
 

@@ -46,7 +46,7 @@ void Communicator::fail(ncclResult_t code, const std::string& text) {
     errorText_ = text;
   }
   setLastError(text);
-  RONDO_WARN("rank {}: {}", rank_, text);
+  RONDO_WARN("rank {}: {}{}", rank_, text, report_ ? report_->describeWaits() : "");
   if (report_) report_->raiseAbort();
 }
 

@@ -69,6 +69,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   ncclResult_t asyncError() const;
   std::string errorText() const;
   void throwIfFailed() const;
+  // What this rank's kernels wait for; see Report.
+  std::string describeWaits() const { return report_->describeWaits(); }
 
   // The host waits until everything enqueued has ended.
   void flush();

@@ -17,8 +17,8 @@ uint64_t now_ns() {
 
 std::string describeWait(const WaitReport& wait, uint32_t channel, const char* what) {
   if (hostLoadAcquire(wait.since_ns) == 0) return {};  // pairs with RingChannel::reportWait
-  return fmt::format("channel {} {} step {} {} rank {} in call {}\n", channel, "waits for", hostLoadRelaxed(wait.step),
-                     what, hostLoadRelaxed(wait.peer), hostLoadRelaxed(wait.sequence));
+  return fmt::format("; channel {} waits for step {} {} rank {} in call {}", channel, hostLoadRelaxed(wait.step), what,
+                     hostLoadRelaxed(wait.peer), hostLoadRelaxed(wait.sequence));
 }
 
 }  // namespace

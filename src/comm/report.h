@@ -28,7 +28,8 @@ class Report {
   // What a kernel found wrong: ranks called different things. Empty when nothing was.
   std::optional<std::string> mismatch(int rank) const;
 
-  // One line per wait that has lasted: "channel 0 waits for step 17 from rank 2 since 1.5 s". Empty when none does.
+  // What the kernels wait for, where it has lasted: "; channel 0 waits for step 17 from rank 2 in call 5". Empty when none
+  // does.
   std::string describeWaits() const;
 
  private:

@@ -12,6 +12,7 @@
 #include <memory>
 #include <thread>
 
+#include "src/comm/comm_handle.h"
 #include "tests/collectives/reference.h"
 #include "tests/collectives/world.h"
 
@@ -188,6 +189,10 @@ TEST(Abort, EndsAKernelThatWaits) {
     if (rank.rank == 0) {
       require(ncclAllReduce(buffer.data(), buffer.data(), 100, ncclFloat32, ncclSum, rank.comm, rank.stream), "ncclAllReduce");
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      // The wait is published while it lasts: the page says what rank 0 waits for, and from whom.
+      const auto communicator = registry::find(rank.comm, "comm")->ready();
+      EXPECT_NE(communicator->describeWaits().find("step 0 from rank 1 in call 1"), std::string::npos)
+          << communicator->describeWaits();
       require(ncclCommAbort(rank.comm), "ncclCommAbort");
       wait(rank.stream);
       rank.comm = nullptr;  // nothing is left to destroy
