@@ -63,7 +63,9 @@ void checkOverlap(const void* input, const void* output, uint64_t bytes) {
 }
 
 std::shared_ptr<Communicator> usable(ncclComm_t comm) {
-  auto communicator = registry::find(comm, "comm")->ready();
+  const auto handle = registry::find(comm, "comm");
+  auto communicator = handle->ready();
+  if (handle->finalized()) fail(ncclInvalidUsage, "comm {} was finalized: it takes no further calls", static_cast<void*>(comm));
   communicator->throwIfFailed();
   return communicator;
 }

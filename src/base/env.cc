@@ -156,11 +156,13 @@ std::optional<std::string> text(const char* name) {
   return value;
 }
 
-std::optional<int64_t> integer(const char* name, int64_t min, int64_t max) {
+std::optional<int64_t> integer(const char* name, int64_t min, int64_t max, const std::string& range) {
   const auto value = text(name);
   if (!value) return std::nullopt;
   const auto number = parseInteger(trim(*value));
-  if (!number || *number < min || *number > max)
+  const bool allowed = number && *number >= min && *number <= max;
+  if (!allowed && !range.empty()) fail(ncclInvalidArgument, "{}={}: must be {}", name, *value, range);
+  if (!allowed)
     fail(ncclInvalidArgument, "{}={}: must be a whole number from {} to {}", name, *value, min, max);
   return number;
 }

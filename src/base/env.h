@@ -19,7 +19,8 @@ std::optional<std::string> text(const char* name);
 
 // The variable as a whole number in [min, max], plain or with K, M, G (binary). Otherwise throws
 // Error(ncclInvalidArgument): "NCCL_X=value: must be a whole number from min to max".
-std::optional<int64_t> integer(const char* name, int64_t min, int64_t max);
+// range, if given, is what the text says instead.
+std::optional<int64_t> integer(const char* name, int64_t min, int64_t max, const std::string& range = {});
 
 // 0 or 1.
 bool flag(const char* name, bool otherwise);

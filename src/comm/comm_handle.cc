@@ -3,6 +3,7 @@
 #include "src/comm/comm_handle.h"
 
 #include <map>
+#include <system_error>
 
 #include "src/base/log.h"
 #include "src/comm/family.h"
@@ -32,14 +33,18 @@ void CommHandle::initialise() {
 }
 
 void CommHandle::startInitialise() {
-  thread_ = std::thread([this] {
-    try {
-      initialise();
-    } catch (const Error& error) {
-      setLastError(error.text());
-      RONDO_WARN("rank {}: {}", request_.rank, error.text());
-    }
-  });
+  try {
+    thread_ = std::thread([this] {
+      try {
+        initialise();
+      } catch (const Error& error) {
+        setLastError(error.text());
+        RONDO_WARN("rank {}: {}", request_.rank, error.text());
+      }
+    });
+  } catch (const std::system_error& error) {
+    fail(ncclSystemError, "starting a thread for init: {}", error.what());
+  }
 }
 
 std::shared_ptr<Communicator> CommHandle::ready() const {

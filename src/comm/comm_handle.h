@@ -32,6 +32,9 @@ class CommHandle {
   ncclResult_t state() const;
   std::string errorText() const;
 
+  // Makes an init in progress end with an error.
+  void cancel() { cancelled_ = true; }
+
   // Ends an init in progress and gives up the communicator, if there is one.
   std::shared_ptr<Communicator> release();
 

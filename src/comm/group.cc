@@ -3,6 +3,7 @@
 #include "src/comm/group.h"
 
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -48,8 +49,15 @@ void runInits(const std::vector<PendingInit>& inits) {
     };
     if (inits.size() == 1) {
       initialise();
-    } else {
+      continue;
+    }
+    try {
       threads.emplace_back(initialise);
+    } catch (const std::system_error& error) {
+      // Those already started would wait for this rank.
+      errors[i] = Error(ncclSystemError, fmt::format("starting a thread for the init of rank {}: {}", i, error.what()));
+      for (const PendingInit& init : inits) init.handle->cancel();
+      break;
     }
   }
   for (std::thread& thread : threads) thread.join();
@@ -57,10 +65,14 @@ void runInits(const std::vector<PendingInit>& inits) {
   for (size_t i = 0; i < inits.size(); ++i) {
     if (!errors[i]) continue;
     if (!first || (first->code() == ncclRemoteError && errors[i]->code() != ncclRemoteError)) first = errors[i];
-    registry::remove(*inits[i].output, "ncclGroupEnd");
-    *inits[i].output = nullptr;
   }
-  if (first) throw *first;
+  if (!first) return;
+  for (const PendingInit& init : inits) {
+    if (init.handle->state() == ncclSuccess || !init.handle->request().config.blocking) continue;
+    registry::remove(*init.output, "ncclGroupEnd");
+    *init.output = nullptr;
+  }
+  throw *first;
 }
 
 }  // namespace

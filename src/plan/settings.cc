@@ -17,32 +17,27 @@ constexpr uint64_t kMaxBufferBytes = 1u << 30;
 constexpr uint32_t kCommunicatorsTogether = 4;
 
 Choice readDepth(const DeviceLimits& limits) {
-  const auto given = env::integer("NCCL_STEPS", INT64_MIN, INT64_MAX);
+  const std::string range = "1, 2, 4, 8, 16, 32 or 64";
+  const auto given = env::integer("NCCL_STEPS", 1, kMaxDepth, range);
   if (!given) return {limits.waveSize / 4, 0};
-  const bool powerOfTwo = *given >= 1 && *given <= kMaxDepth && (*given & (*given - 1)) == 0;
-  if (!powerOfTwo) fail(ncclInvalidArgument, "NCCL_STEPS={}: must be 1, 2, 4, 8, 16, 32 or 64", *given);
+  if ((*given & (*given - 1)) != 0) fail(ncclInvalidArgument, "NCCL_STEPS={}: must be {}", *given, range);
   return {static_cast<uint64_t>(*given), 1};
 }
 
 Choice readBufferBytes(uint64_t depth) {
-  const uint64_t least = depth * kSlotAlignment;
-  const auto given = env::integer("NCCL_BUFFSIZE", INT64_MIN, INT64_MAX);
+  const auto least = static_cast<int64_t>(depth * kSlotAlignment);
+  const std::string range = fmt::format("from {} ({} bytes per slot at depth {}) to {} bytes", least, kSlotAlignment, depth, kMaxBufferBytes);
+  const auto given = env::integer("NCCL_BUFFSIZE", least, kMaxBufferBytes, range);
   if (!given) return {kDefaultBufferBytes, 0};
-  if (*given < static_cast<int64_t>(least) || *given > static_cast<int64_t>(kMaxBufferBytes)) {
-    fail(ncclInvalidArgument, "NCCL_BUFFSIZE={}: must be from {} ({} bytes per slot at depth {}) to {} bytes", *given,
-         least, kSlotAlignment, depth, kMaxBufferBytes);
-  }
   return {static_cast<uint64_t>(*given), 1};
 }
 
 uint64_t readWorkerThreads(const DeviceLimits& limits) {
-  const auto given = env::integer("NCCL_NTHREADS", INT64_MIN, INT64_MAX);
-  if (!given) return limits.defaultWorkerThreads;
   const int64_t wave = limits.waveSize;
-  if (*given < wave || *given > kMaxWorkerThreads || *given % wave != 0) {
-    fail(ncclInvalidArgument, "NCCL_NTHREADS={}: must be a multiple of the wave size {} from {} to {}", *given, wave,
-         wave, kMaxWorkerThreads);
-  }
+  const std::string range = fmt::format("a multiple of the wave size {} from {} to {}", wave, wave, kMaxWorkerThreads);
+  const auto given = env::integer("NCCL_NTHREADS", wave, kMaxWorkerThreads, range);
+  if (!given) return limits.defaultWorkerThreads;
+  if (*given % wave != 0) fail(ncclInvalidArgument, "NCCL_NTHREADS={}: must be {}", *given, range);
   return static_cast<uint64_t>(*given);
 }
 

@@ -71,7 +71,7 @@ TEST_P(BadSettings, AreRefusedByOneLine) {
 INSTANTIATE_TEST_SUITE_P(
     Api, BadSettings,
     testing::Values(BadSetting{"NCCL_STEPS", "3", "1, 2, 4, 8, 16, 32 or 64"}, BadSetting{"NCCL_STEPS", "128", "or 64"},
-                    BadSetting{"NCCL_STEPS", "0", "or 64"}, BadSetting{"NCCL_STEPS", "many", "NCCL_STEPS=many"},
+                    BadSetting{"NCCL_STEPS", "0", "or 64"}, BadSetting{"NCCL_STEPS", "many", "1, 2, 4, 8, 16, 32 or 64"},
                     BadSetting{"NCCL_BUFFSIZE", "1", "from "}, BadSetting{"NCCL_BUFFSIZE", "2147483648", "1073741824"},
                     BadSetting{"NCCL_NTHREADS", "1", "multiple of the wave size"},
                     BadSetting{"NCCL_NTHREADS", "4096", "to 512"}, BadSetting{"NCCL_MIN_NCHANNELS", "0", "from 1 to 64"},
@@ -230,6 +230,7 @@ TEST(Destroy, TwiceAndUseAfter) {
   ncclComm_t comm = nullptr;
   require(initAlone(&comm), "ncclCommInitRank");
   require(ncclCommFinalize(comm), "ncclCommFinalize");
+  EXPECT_EQ(ncclAllReduce(nullptr, nullptr, 0, ncclInt8, ncclSum, comm, nullptr), ncclInvalidUsage);
   EXPECT_EQ(ncclCommFinalize(comm), ncclInvalidArgument);
   require(ncclCommDestroy(comm), "ncclCommDestroy");
   EXPECT_EQ(ncclCommDestroy(comm), ncclInvalidArgument);

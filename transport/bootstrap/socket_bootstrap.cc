@@ -31,6 +31,7 @@ using std::chrono::seconds;
 constexpr seconds kAnswerGrace{10};
 // How long a passing fault of the network (no route yet) is tried again.
 constexpr seconds kNetworkPatience{10};
+constexpr seconds kSuccessorPatience{8};  // a killed rank 0 is reported within 10 s
 // How long rank 0 tries again when the port of NCCL_COMM_ID is taken: the job before may be on its way out.
 constexpr seconds kPortPatience{15};
 
@@ -107,7 +108,10 @@ class SocketBootstrap : public Bootstrap {
   bool mayRetry(const IoResult& result, bool connected) {
     if (result.status == IoResult::Status::kTimedOut) return false;
     // At a fixed address rank 0 may not be there yet, or a root of the job before may just have gone.
-    if (id_.fixedAddress) return Clock::now() < started_ + timeout_;
+    // One that had this rank and is gone without a word has died: its successor, if any, is given a little time.
+    if (id_.fixedAddress && connected && lost_ == Clock::time_point::max()) lost_ = Clock::now();
+    if (id_.fixedAddress)
+      return Clock::now() < started_ + timeout_ && (lost_ == Clock::time_point::max() || Clock::now() < lost_ + kSuccessorPatience);
     if (connected) return ++returns_ <= kMaxReturns;
     const bool passing = result.error == EHOSTUNREACH || result.error == ENETUNREACH || result.error == EADDRNOTAVAIL ||
                          result.error == ETIMEDOUT || result.error == EAGAIN;
@@ -115,6 +119,8 @@ class SocketBootstrap : public Bootstrap {
   }
 
   [[noreturn]] void failConnect(const IoResult& result, bool connected) const {
+    if (lost_ != Clock::time_point::max())
+      fail(ncclRemoteError, "rank {} lost rank 0 at NCCL_COMM_ID={} during init: its process has ended", rank_, id_.address);
     if (id_.fixedAddress)
       fail(ncclRemoteError, "rank {} cannot reach rank 0 at NCCL_COMM_ID={} within {} s (RONDO_INIT_TIMEOUT): {}: {}",
            rank_, id_.address, timeout_.count(), connected ? "recv" : "connect", result.text());
@@ -200,6 +206,7 @@ class SocketBootstrap : public Bootstrap {
   const AbortPredicate aborted_;
   const seconds timeout_;
   const Clock::time_point started_ = Clock::now();
+  Clock::time_point lost_ = Clock::time_point::max();  // fixed address: when rank 0 went without a word
   std::optional<SocketAddress> ownRoot_;
   size_t attempt_ = 0;
   int returns_ = 0;
