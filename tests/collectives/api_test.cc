@@ -199,6 +199,7 @@ TEST(Init, ConfigOutOfRange) {
 
 TEST(Arguments, AreCheckedBeforeAnythingIsEnqueued) {
   runRanks(2, [](Rank& rank) {
+    if (rank.rank != 0) return;  // the last error's text is the process's: one rank at a time reads it
     GuardedBuffer buffer(64, 0);
     char* data = buffer.data();
     EXPECT_EQ(ncclBroadcast(data, data, 1, ncclInt8, 2, rank.comm, rank.stream), ncclInvalidArgument);
