@@ -60,12 +60,6 @@ ncclResult_t CommHandle::state() const {
   return communicator_ ? communicator_->asyncError() : ncclInProgress;
 }
 
-std::string CommHandle::errorText() const {
-  std::lock_guard lock(mutex_);
-  if (error_) return error_->text();
-  return communicator_ ? communicator_->errorText() : std::string();
-}
-
 std::shared_ptr<Communicator> CommHandle::release() {
   cancelled_ = true;
   if (thread_.joinable()) thread_.join();

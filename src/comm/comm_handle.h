@@ -30,7 +30,6 @@ class CommHandle {
   // The ready communicator; throws if it is not ready, or the error that making it ended with.
   std::shared_ptr<Communicator> ready() const;
   ncclResult_t state() const;
-  std::string errorText() const;
 
   // Makes an init in progress end with an error.
   void cancel() { cancelled_ = true; }

@@ -32,11 +32,6 @@ ncclResult_t Communicator::asyncError() const {
   return error_;
 }
 
-std::string Communicator::errorText() const {
-  std::lock_guard lock(errorMutex_);
-  return errorText_;
-}
-
 // The first error wins; every wait of the kernels ends.
 void Communicator::fail(ncclResult_t code, const std::string& text) {
   {

@@ -67,7 +67,6 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
   // The first error, ncclSuccess if there is none.
   ncclResult_t asyncError() const;
-  std::string errorText() const;
   void throwIfFailed() const;
   // What this rank's kernels wait for; see Report.
   std::string describeWaits() const { return report_->describeWaits(); }

@@ -42,8 +42,6 @@ class PeerTransport {
   Fifo receiveFifo(uint32_t channel) const;
   Fifo sendFifo(uint32_t channel) const;
 
-  uint64_t segmentBytes() const { return segment_.bytes(); }
-
  private:
   struct ChannelSegment;
 
