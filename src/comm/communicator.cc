@@ -111,6 +111,7 @@ void Communicator::launch(const std::vector<StreamCall>& calls) {
       const KernelArgs args = planBatch(calls, next);
       if (args.workCount == 0) continue;
       if (launched_ && stream != lastStream_) lastLaunch_->makeWait(stream);
+      wiring_->noteLaunch(blocksOf(args));
       launchCollectives(args, {blocksOf(args), settings_.workers, settings_.waveSize}, stream);
       lastLaunch_->record(stream);
       lastStream_ = stream;
@@ -138,6 +139,7 @@ void Communicator::abort() {
 }
 
 void Communicator::leave() {
+  if (wiring_) wiring_->leave();
   if (control_) control_->leave();
 }
 

@@ -15,12 +15,12 @@
 #include "device/runtime/runtime.h"
 #include "device/shared/work.h"
 #include "src/comm/report.h"
+#include "src/comm/wiring.h"
 #include "src/plan/plan.h"
 #include "src/plan/settings.h"
 #include "src/topology/topology.h"
 #include "transport/bootstrap/bootstrap.h"
 #include "transport/bootstrap/control.h"
-#include "transport/peer/peer.h"
 
 namespace rondo {
 
@@ -84,7 +84,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
  private:
   void join(Bootstrap& bootstrap, const AbortPredicate& aborted);
-  void connect(Bootstrap& bootstrap, const AbortPredicate& aborted);
+  void connect(Bootstrap& bootstrap, const Topology& topology, const AbortPredicate& aborted);
   void fail(ncclResult_t code, const std::string& text);
   void checkReport();
   void copyLocally(const StreamCall& call);
@@ -100,7 +100,6 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Settings settings_{};
   Ring ring_;
   std::unique_ptr<Report> report_;
-  std::unique_ptr<PeerTransport> peer_;
   runtime::DeviceMemory channels_;  // ChannelState per channel
 
   std::mutex mutex_;  // protects what follows; taken before errorMutex_
@@ -115,7 +114,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   bool mismatchRaised_ = false;  // service thread only
   std::atomic<bool> controlReady_{false};  // control_ may be used by its own callbacks
 
-  std::unique_ptr<ControlPlane> control_;  // last: its callbacks use the rest
+  std::unique_ptr<ControlPlane> control_;  // its callbacks use what stands above
+  std::unique_ptr<Wiring> wiring_;         // last: its network reports errors to control_
 };
 
 }  // namespace rondo

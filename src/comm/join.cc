@@ -36,17 +36,6 @@ void checkVersions(const std::vector<RankRecord>& records) {
   }
 }
 
-// Every pair of neighbours must share a host: the peer transport maps memory.
-void checkReachable(const std::vector<RankRecord>& records, const Topology& topology) {
-  for (uint32_t rank = 1; rank < topology.ranks(); ++rank) {
-    if (topology.sameHost(0, rank)) continue;
-    fail(ncclInvalidUsage,
-         "rank 0 is on host {} and rank {} on host {}: this version connects ranks of one host only (NCCL_HOSTID, if "
-         "set, must be the same)",
-         records[0].host, rank, records[rank].host);
-  }
-}
-
 }  // namespace
 
 DeviceLimits Communicator::deviceLimits() const {
@@ -88,7 +77,6 @@ void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
   std::vector<Location> locations;
   for (const RankRecord& record : records) locations.push_back(record.location);
   const Topology topology(std::move(locations));
-  checkReachable(records, topology);
   ring_ = makeRing(topology, static_cast<uint32_t>(rank_));
 
   std::vector<SettingsRequest> requests;
@@ -98,32 +86,38 @@ void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
   }
   const uint32_t wave = records[static_cast<size_t>(rank_)].limits.waveSize;
   settings_ = agreeOnSettings(requests, static_cast<uint32_t>(rank_), wave);
-  connect(bootstrap, aborted);
+  sequence_ = settings_.firstStep;
+  connect(bootstrap, topology, aborted);
 }
 
-void Communicator::connect(Bootstrap& bootstrap, const AbortPredicate& aborted) {
-  const auto addresses = exchange<PeerAddress>(bootstrap, [&] {
-    report_ = std::make_unique<Report>();
-    lastLaunch_ = std::make_unique<runtime::Event>();
-    if (ranks_ > 1) peer_ = std::make_unique<PeerTransport>(FifoShape{settings_.maxChannels, settings_.depth, settings_.slotBytes}, rank_);
-    return peer_ ? peer_->address() : PeerAddress{};
-  });
+void Communicator::connect(Bootstrap& bootstrap, const Topology& topology, const AbortPredicate& aborted) {
+  report_ = std::make_unique<Report>();
+  lastLaunch_ = std::make_unique<runtime::Event>();
   if (ranks_ == 1) return;
   control_ = std::make_unique<ControlPlane>(
       bootstrap, ControlCallbacks{[this](ncclResult_t code, int, const std::string& text) { fail(code, text); },
                                   [this] { checkReport(); }},
       aborted);
   controlReady_ = true;
+  const auto describeRank = [this](int rank) { return control_->describe(rank); };
+  const auto onNetworkError = [this](ncclResult_t code, const std::string& text) {
+    control_->raise(code, rank_, fmt::format("rank {}: {}", rank_, text));
+  };
+  wiring_ = std::make_unique<Wiring>(
+      WiringRequest{rank_, device_, runtime::deviceProperties(device_).isEmulated, topology, ring_, settings_,
+                    &report_->page(), describeRank, onNetworkError},
+      bootstrap, aborted);
   exchange<Nothing>(bootstrap, [&] {
-    peer_->connect(addresses[ring_.previous()], addresses[ring_.next()]);
     std::vector<ChannelState> states(settings_.maxChannels);
     for (uint32_t channel = 0; channel < settings_.maxChannels; ++channel) {
       ChannelState& state = states[channel];
-      state.receive = peer_->receiveFifo(channel);
-      state.send = peer_->sendFifo(channel);
+      state.receive = wiring_->receiveFifo(channel);
+      state.send = wiring_->sendFifo(channel);
+      state.receiveStep.value = state.sendStep.value = settings_.firstStep;
       state.previous = ring_.previous();
       state.next = ring_.next();
       state.report = &report_->page();
+      state.ended = wiring_->endedWord(channel);
     }
     channels_ = runtime::DeviceMemory(states.size() * sizeof(ChannelState), runtime::MemoryUse::kPrivate);
     runtime::copyToDevice(channels_.data(), states.data(), states.size() * sizeof(ChannelState));
