@@ -31,7 +31,7 @@ class ProxyClient {
 struct ProxyOptions {
   int device = -1;             // for log lines
   unsigned spins = 0;          // polls without result before the thread sleeps between polls
-  std::function<void()> place;  // run at the thread's start: binds it to cores; may be empty
+  std::function<void()> place{};  // run at the start of the thread: binds it to cores; may be empty
 };
 
 class Proxy {
