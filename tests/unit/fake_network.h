@@ -42,6 +42,8 @@ struct FakeNetwork {
   std::vector<Completion> sent;  // completions that the sender has not polled
   size_t sending = 0;
   size_t crediting = 0;
+  bool greetingSent = false;
+  bool greetingTaken = false;
 };
 
 class FakeEndpoint : public Endpoint {
@@ -93,6 +95,10 @@ class FakeEndpoint : public Endpoint {
 
   size_t pollReceiver(std::span<Completion> completions) {
     size_t count = 0;
+    if (network_.greetingSent && !network_.greetingTaken && !network_.chance(90)) {
+      network_.greetingTaken = true;
+      completions[count++] = {Completion::Kind::kHello, 0, 0, 0};
+    }
     while (count < completions.size() && !network_.toReceiver.empty() && !network_.chance(50)) {
       const auto message = take(network_.toReceiver);
       const auto receive = std::find_if(network_.posted.begin(), network_.posted.end(), [&](const SlotRange& slot) {
@@ -110,6 +116,7 @@ class FakeEndpoint : public Endpoint {
 
   size_t pollSender(std::span<Completion> completions) {
     size_t count = 0;
+    network_.greetingSent = true;
     while (count < completions.size() && !network_.sent.empty() && !network_.chance(30)) {
       const size_t index = network_.random() % network_.sent.size();
       completions[count++] = network_.sent[index];

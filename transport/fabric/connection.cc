@@ -133,11 +133,17 @@ bool ReceiveConnection::sendCredit(Channel& channel) {
   if (news == 0 || (news < quarter && left > quarter)) return false;
   if (!endpoint_->postCredit(channel.fifo.channel, channel.posted)) return false;
   channel.told = channel.posted;
-  ready_.store(true, std::memory_order_release);
+  introduced_ = true;
+  if (greeted_) ready_.store(true, std::memory_order_release);
   return true;
 }
 
 void ReceiveConnection::complete(const Completion& completion) {
+  if (completion.kind == Completion::Kind::kHello) {
+    greeted_ = true;
+    if (introduced_) ready_.store(true, std::memory_order_release);
+    return;
+  }
   if (completion.kind != Completion::Kind::kArrived) fail(ncclInternalError, "a receiver has sent a step");
   Channel& channel = channelOf(completion.channel);
   // F6: the completion says that the bytes are in memory. Release: pairs with the kernel's acquire of tail (F4).

@@ -45,7 +45,7 @@ class Connection {
   // Something is under way that only progress() ends. When false, nothing happens until a kernel moves a counter.
   virtual bool busy() const = 0;
 
-  // The peer has been heard of (senders), or told of this rank (receivers). Any thread.
+  // Both sides have reached each other. Any thread.
   bool ready() const { return ready_.load(std::memory_order_acquire); }
 
  protected:
@@ -96,6 +96,9 @@ class ReceiveConnection : public Connection {
   void complete(const Completion& completion) override;
   bool postReceives(Channel& channel);
   bool sendCredit(Channel& channel);
+
+  bool greeted_ = false;    // by the peer
+  bool introduced_ = false;  // to the peer, by a credit
 };
 
 }  // namespace rondo::fabric

@@ -35,10 +35,15 @@ struct SlotRange {
 };
 
 struct Completion {
-  enum class Kind : uint32_t { kSent, kArrived, kCredit } kind;
+  enum class Kind : uint32_t {
+    kSent,     // a slot's memory is the sender's again
+    kArrived,  // a slot's bytes are in the receiver's memory
+    kCredit,   // to a sender: the peer takes the steps of the channel below 'limit'
+    kHello     // to a receiver: the sender is there and reaches it
+  } kind;
   uint32_t channel;
-  uint32_t slot;  // kSent, kArrived
-  uint64_t limit;  // kCredit: the peer takes the steps below this
+  uint32_t slot;
+  uint64_t limit;
 };
 
 class Endpoint {
@@ -46,6 +51,7 @@ class Endpoint {
   virtual ~Endpoint() = default;
 
   virtual EndpointAddress address() const = 0;
+  // A sender greets its peer by itself: the first polls carry it.
   virtual void connect(const EndpointAddress& peer) = 0;
 
   // False: the network takes nothing more now; poll and come again. The memory is the network's until the completion.

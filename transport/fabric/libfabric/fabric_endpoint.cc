@@ -60,12 +60,14 @@ FabricEndpoint::FabricEndpoint(const OpenRequest& request)
   checkFabric(fi_enable(endpoint), "fi_enable", provider_);
 
   const size_t room = sends ? info_->rx_attr->size : info_->tx_attr->size;
-  credits_.resize(std::clamp<size_t>(room, 1, kCreditMessages));
+  credits_.resize(std::clamp<size_t>(room, 1, kCreditMessages) + 1);
   registerMemory(request);
   for (Operation& operation : credits_) {
     operation.kind = Completion::Kind::kCredit;
     idleCredits_.push_back(&operation);
   }
+  idleCredits_.pop_back();
+  credits_.back().kind = Completion::Kind::kHello;
 }
 
 // Peers may have been killed: their files go with this endpoint.
@@ -104,8 +106,7 @@ void FabricEndpoint::registerMemory(const OpenRequest& request) {
   if (local) access |= role_ == Role::kSender ? (writes_ ? FI_WRITE : FI_SEND) : (writes_ ? 0 : FI_RECV);
   if (access != 0) memoryRegion_ = registerRange(request.memory, request.memoryBytes, access, kMemoryKey);
   if (local) {
-    creditRegion_ = registerRange(credits_.data(), credits_.size() * sizeof(Operation),
-                                  role_ == Role::kSender ? FI_RECV : FI_SEND, kCreditKey);
+    creditRegion_ = registerRange(credits_.data(), credits_.size() * sizeof(Operation), FI_SEND | FI_RECV, kCreditKey);
   }
 }
 
@@ -200,16 +201,20 @@ bool FabricEndpoint::postReceive(const SlotRange& slot) {
 }
 
 bool FabricEndpoint::postCredit(uint32_t channel, uint64_t limit) {
-  if (idleCredits_.empty() || sending_ >= info_->tx_attr->size) return false;
-  Operation& operation = *idleCredits_.back();
-  operation.credit = {channel, limit};
-  void* descriptor = creditRegion_ ? fi_mr_desc(creditRegion_.get()) : nullptr;
-  // Not injected: a proxy may sleep only when it knows that the message is out.
-  const long result = fi_tsend(endpoint_.get(), &operation.credit, sizeof(CreditMessage), descriptor, peer_, kCreditTag,
-                               &operation.context);
-  if (!posted(result, "fi_tsend of a credit", true)) return false;
+  if (idleCredits_.empty()) return false;
+  idleCredits_.back()->credit = {channel, limit};
+  if (!postCreditSend(*idleCredits_.back())) return false;
   idleCredits_.pop_back();
   return true;
+}
+
+// Not injected: a proxy may sleep only when it knows that the message is out.
+bool FabricEndpoint::postCreditSend(Operation& operation) {
+  if (sending_ >= info_->tx_attr->size) return false;
+  void* descriptor = creditRegion_ ? fi_mr_desc(creditRegion_.get()) : nullptr;
+  return posted(fi_tsend(endpoint_.get(), &operation.credit, sizeof(CreditMessage), descriptor, peer_, kCreditTag,
+                         &operation.context),
+                "fi_tsend of a credit", true);
 }
 
 bool FabricEndpoint::postCreditReceive(Operation& operation) {
@@ -220,7 +225,17 @@ bool FabricEndpoint::postCreditReceive(Operation& operation) {
                 "fi_trecv of a credit", false);
 }
 
+void FabricEndpoint::greet() {
+  greeted_ = role_ == Role::kSender ? postCreditSend(credits_.back()) : postCreditReceive(credits_.back());
+}
+
+// Only the peer opens it, and whoever has sent something has it open: from here on a process that is killed leaves none.
+void FabricEndpoint::dropShmFile() {
+  if (info_->addr_format == FI_ADDR_STR) removeShmFile(reinterpret_cast<const char*>(address().name));
+}
+
 size_t FabricEndpoint::poll(std::span<Completion> completions) {
+  if (!greeted_) greet();
   while (role_ == Role::kSender && !idleCredits_.empty() && postCreditReceive(*idleCredits_.back()))
     idleCredits_.pop_back();
   constexpr size_t kBatch = 16;
@@ -246,14 +261,19 @@ bool FabricEndpoint::translate(const fi_cq_tagged_entry& entry, Completion& comp
   }
   auto* operation = static_cast<Operation*>(entry.op_context);
   if (operation == nullptr) fail(ncclInternalError, "a completion of unknown origin ({})", provider_);
+  const bool message = operation->kind == Completion::Kind::kCredit || operation->kind == Completion::Kind::kHello;
   const bool received = operation->kind == Completion::Kind::kArrived ||
-                        (operation->kind == Completion::Kind::kCredit && role_ == Role::kSender);
+                        (operation->kind == Completion::Kind::kCredit && role_ == Role::kSender) ||
+                        (operation->kind == Completion::Kind::kHello && role_ == Role::kReceiver);
   --(received ? receiving_ : sending_);
-  if (operation->kind == Completion::Kind::kCredit) {
-    idleCredits_.push_back(operation);
-    if (role_ == Role::kReceiver) return false;
-    completion = {Completion::Kind::kCredit, static_cast<uint32_t>(operation->credit.channel), 0, operation->credit.limit};
-    return true;
+  if (received && !heard_) {
+    heard_ = true;
+    dropShmFile();
+  }
+  if (message) {
+    if (operation->kind == Completion::Kind::kCredit) idleCredits_.push_back(operation);
+    completion = {operation->kind, static_cast<uint32_t>(operation->credit.channel), 0, operation->credit.limit};
+    return received;
   }
   completion = {operation->kind, operation->channel, operation->slot, 0};
   return true;

@@ -54,6 +54,9 @@ class FabricEndpoint : public Endpoint {
   Handle<fid_mr> registerRange(void* start, size_t bytes, uint64_t access, uint64_t key);
   bool posted(long result, const char* what, bool sends);
   bool postCreditReceive(Operation& operation);
+  bool postCreditSend(Operation& operation);
+  void greet();
+  void dropShmFile();
   bool translate(const fi_cq_tagged_entry& entry, Completion& completion);
   void readError();
 
@@ -70,11 +73,14 @@ class FabricEndpoint : public Endpoint {
   Handle<fid_av> addresses_;
   Handle<fid_cq> queue_;
   std::vector<Operation> slots_;    // of each slot of each channel
-  std::vector<Operation> credits_;  // a sender's posted receives, a receiver's messages
+  // A sender's posted receives, a receiver's messages; the last one is the greeting and goes the other way.
+  std::vector<Operation> credits_;
   Handle<fid_ep> endpoint_;         // closed before what it is bound to and what it works on
   Handle<fid_mr> memoryRegion_;
   Handle<fid_mr> creditRegion_;
   std::vector<Operation*> idleCredits_;
+  bool greeted_ = false;  // the greeting's message or receive is posted
+  bool heard_ = false;    // something has come from the peer
   fi_addr_t peer_ = FI_ADDR_UNSPEC;
   uint64_t peerKey_ = 0;
   uint64_t peerBase_ = 0;

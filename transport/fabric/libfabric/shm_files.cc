@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 namespace rondo::fabric {
 namespace {
@@ -44,6 +45,12 @@ unsigned long long startTime(pid_t pid) {
 std::string newShmName() {
   static std::atomic<unsigned> next{0};
   return fmt::format("rondo-{}-{}-{}-{}", pidNamespace(), getpid(), startTime(getpid()), next++);
+}
+
+void removeShmFile(const std::string& endpointName) {
+  constexpr std::string_view kScheme = "fi_shm://";
+  if (!endpointName.starts_with(kScheme)) return;
+  unlink(fmt::format("{}/{}", kFolder, endpointName.substr(kScheme.size())).c_str());
 }
 
 void removeStaleShmFiles() {

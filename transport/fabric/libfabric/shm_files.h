@@ -12,6 +12,9 @@ namespace rondo::fabric {
 // A name that nobody else uses: rondo-<pid namespace>-<pid>-<start time>-<number>.
 std::string newShmName();
 
+// The file of an endpoint, by the name that the provider gives it: "fi_shm://rondo-...".
+void removeShmFile(const std::string& endpointName);
+
 // Removes the files of processes of this pid namespace that have ended.
 void removeStaleShmFiles();
 
