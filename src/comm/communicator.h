@@ -83,8 +83,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void waitAllLeft();
 
  private:
-  void join(Bootstrap& bootstrap, const AbortPredicate& aborted);
-  void connect(Bootstrap& bootstrap, const AbortPredicate& aborted);
+  void meet(Bootstrap& bootstrap, const AbortPredicate& aborted);
+  void join(Bootstrap& bootstrap);
+  void connect(Bootstrap& bootstrap);
+  void enter();
   void fail(ncclResult_t code, const std::string& text);
   void checkReport();
   void copyLocally(const StreamCall& call);
@@ -112,8 +114,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   mutable std::mutex errorMutex_;  // protects error_ and errorText_; a leaf lock
   ncclResult_t error_ = ncclSuccess;
   std::string errorText_;
+  bool entered_ = false;  // init is over: until then its thread tells the error
   bool mismatchRaised_ = false;  // service thread only
-  std::atomic<bool> controlReady_{false};  // control_ may be used by its own callbacks
+  std::atomic<bool> controlReady_{false};  // the callbacks of control_ may use it and the report
 
   std::unique_ptr<ControlPlane> control_;  // last: its callbacks use the rest
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// How a communicator is made: ranks meet, compare settings, allocate and map FIFOs, and connect the control plane.
+// How a communicator is made: ranks meet and connect the control plane, then over it compare settings, allocate and map
+// FIFOs.
 #include <cstring>
 
 #include "src/base/env.h"
@@ -10,6 +11,7 @@
 #include "src/base/log.h"
 #include "src/comm/communicator.h"
 #include "src/comm/exchange.h"
+#include "transport/bootstrap/control_bootstrap.h"
 
 namespace rondo {
 namespace {
@@ -67,12 +69,37 @@ Communicator::Communicator(const InitRequest& request, const std::atomic<bool>& 
   env::nameIgnored();
   log::info(log::kInit, "ncclCommInitRank rank {} nranks {} cudaDev {} - Init START", rank_, ranks_, device_);
   const AbortPredicate aborted = [&cancelled] { return cancelled.load(); };
-  join(*connectSocketBootstrap(request.id, rank_, ranks_, aborted), aborted);
+  meet(*connectSocketBootstrap(request.id, rank_, ranks_, aborted), aborted);
+  ControlBootstrap exchanges(*control_, aborted);
+  try {
+    join(exchanges);
+    enter();
+  } catch (const Error& error) {
+    // Those that are still in an exchange learn why; where all failed alike, or an error was told before, it is no news.
+    control_->raise(remoteCode(error.code()), rank_, fmt::format("{}: {}", control_->describe(rank_), error.text()));
+    throw;
+  }
   log::info(log::kInit, "ncclCommInitRank rank {} nranks {} cudaDev {} depth {} slot {} bytes channels {} - Init COMPLETE",
             rank_, ranks_, device_, settings_.depth, settings_.slotBytes, settings_.maxChannels);
 }
 
-void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
+// After it an error or the death of any rank is everybody's error.
+void Communicator::meet(Bootstrap& bootstrap, const AbortPredicate& aborted) {
+  control_ = std::make_unique<ControlPlane>(
+      bootstrap, ControlCallbacks{[this](ncclResult_t code, int, const std::string& text) { fail(code, text); },
+                                  [this] { checkReport(); }},
+      aborted);
+}
+
+// From here on the service thread tells errors.
+void Communicator::enter() {
+  controlReady_ = true;
+  std::lock_guard lock(errorMutex_);
+  if (error_ != ncclSuccess) throw Error(error_, errorText_);
+  entered_ = true;
+}
+
+void Communicator::join(Bootstrap& bootstrap) {
   const auto records = exchange<RankRecord>(bootstrap, [&] {
     RankRecord record{};
     record.version = kProtocolVersion;
@@ -98,10 +125,10 @@ void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
   }
   const uint32_t wave = records[static_cast<size_t>(rank_)].limits.waveSize;
   settings_ = agreeOnSettings(requests, static_cast<uint32_t>(rank_), wave);
-  connect(bootstrap, aborted);
+  connect(bootstrap);
 }
 
-void Communicator::connect(Bootstrap& bootstrap, const AbortPredicate& aborted) {
+void Communicator::connect(Bootstrap& bootstrap) {
   const auto addresses = exchange<PeerAddress>(bootstrap, [&] {
     report_ = std::make_unique<Report>();
     lastLaunch_ = std::make_unique<runtime::Event>();
@@ -109,11 +136,6 @@ void Communicator::connect(Bootstrap& bootstrap, const AbortPredicate& aborted) 
     return peer_ ? peer_->address() : PeerAddress{};
   });
   if (ranks_ == 1) return;
-  control_ = std::make_unique<ControlPlane>(
-      bootstrap, ControlCallbacks{[this](ncclResult_t code, int, const std::string& text) { fail(code, text); },
-                                  [this] { checkReport(); }},
-      aborted);
-  controlReady_ = true;
   exchange<Nothing>(bootstrap, [&] {
     peer_->connect(addresses[ring_.previous()], addresses[ring_.next()]);
     std::vector<ChannelState> states(settings_.maxChannels);
