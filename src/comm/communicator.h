@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct InitRequest {
   int rank;
   int device;
   CommConfig config;
+  std::optional<rondoBootstrap_t> bootstrap = {};  // used instead of the id, during init
 };
 
 struct StreamCall {

@@ -69,7 +69,9 @@ Communicator::Communicator(const InitRequest& request, const std::atomic<bool>& 
   env::nameIgnored();
   log::info(log::kInit, "ncclCommInitRank rank {} nranks {} cudaDev {} - Init START", rank_, ranks_, device_);
   const AbortPredicate aborted = [&cancelled] { return cancelled.load(); };
-  meet(*connectSocketBootstrap(request.id, rank_, ranks_, aborted), aborted);
+  const auto bootstrap = request.bootstrap ? makeCallbackBootstrap(*request.bootstrap, rank_, ranks_)
+                                           : connectSocketBootstrap(request.id, rank_, ranks_, aborted);
+  meet(*bootstrap, aborted);
   ControlBootstrap exchanges(*control_, aborted);
   try {
     join(exchanges);

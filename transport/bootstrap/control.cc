@@ -43,8 +43,9 @@ class Members {
   explicit Members(Bootstrap& bootstrap) : contacts_(static_cast<size_t>(bootstrap.size())), rank_(bootstrap.rank()) {
     Contact& own = contacts_[static_cast<size_t>(rank_)];
     own = {};
+    own.hello = wire::makeHello(wire::kControlMagic, 0, rank_, bootstrap.size());
     try {
-      own.hello = wire::makeHello(wire::kControlMagic, randomBits(), rank_, bootstrap.size());
+      own.hello.secret = randomBits();
       if (bootstrap.size() > 1) listener_ = listenOnInterface();
       const std::string text = listener_.valid() ? SocketAddress::ofSocket(listener_.get()).text() : "";
       if (text.size() >= sizeof(own.address)) fail(ncclInternalError, "address too long: {}", text);
@@ -54,6 +55,7 @@ class Members {
       error.text().copy(own.fault, sizeof(own.fault) - 1);
     }
     bootstrap.allGather(contacts_.data(), sizeof(Contact));
+    checkHellos();
     checkFaults();
   }
 
@@ -75,6 +77,22 @@ class Members {
   }
 
  private:
+  // The program's own exchange may be wrong, or called with ranks that do not fit together.
+  void checkHellos() const {
+    for (size_t i = 0; i < contacts_.size(); ++i) {
+      const wire::Hello& hello = contacts_[i].hello;
+      if (std::memcmp(hello.magic, wire::kControlMagic, sizeof(hello.magic)) != 0)
+        throw Error(ncclInvalidUsage, fmt::format("rank {}: the bootstrap's exchange did not bring what rank {} gave", rank_, i),
+                    static_cast<int>(i));
+      if (hello.version != wire::kVersion)
+        fail(ncclInvalidUsage, "{} speaks version {} of the control protocol, rank {} version {}: all ranks must use the "
+             "same version of the library", wire::describe(hello), hello.version, rank_, wire::kVersion);
+      if (hello.rank != static_cast<int>(i) || hello.ranks != static_cast<int>(contacts_.size()))
+        fail(ncclInvalidUsage, "{} of {} stands at place {} of {} in the bootstrap's exchange: ranks do not fit together",
+             wire::describe(hello), hello.ranks, i, contacts_.size());
+    }
+  }
+
   void checkFaults() const {
     const Contact& own = contacts_[static_cast<size_t>(rank_)];
     if (own.code != ncclSuccess) throw Error(static_cast<ncclResult_t>(own.code), own.fault);
