@@ -33,6 +33,10 @@ class Launcher {
   // Every process gets the same id.
   virtual ncclUniqueId shareId() = 0;
 
+  // Makes the communicator of all processes, one rank each, by the launcher's own means: --bootstrap mpi. Throws
+  // UsageError, the same on every process, where it has none.
+  virtual ncclComm_t initCommunicator();
+
   // Between attach and detach barrier, reduce and gather may be called; all processes call them alike.
   virtual void attach(const std::vector<LocalRank>&) {}
   virtual void detach() {}
@@ -46,7 +50,7 @@ class Launcher {
   [[noreturn]] void abort(int status);
 
  protected:
-  // Tells the other processes to end, where there is a way.
+  // Tells the other processes to end, where there is a way, after a moment in which they can tell their own error.
   virtual void endOthers(int) {}
 
   int process_ = 0;

@@ -4,10 +4,27 @@
 
 #include <mpi.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
 #include "check.h"
+#include "stream_wait.h"
+#ifdef RONDO_DETAIL_NCCL_API_H_  // gpu.h has found Rondo's nccl.h or rccl/rccl.h
+#include <rondo/mpi.h>
+#endif
 
 namespace perf {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Communicators are asked this often: rarely enough not to disturb the measurement.
+constexpr auto kAskEvery = std::chrono::milliseconds(1);
+// How long a process that has failed lets the others tell what they have found, before it ends them.
+constexpr auto kTellTime = std::chrono::seconds(2);
+// How long ending the others may take: with some of them dead an MPI may wait for ever.
+constexpr auto kAbortTime = std::chrono::seconds(5);
 
 class MpiLauncher : public Launcher {
  public:
@@ -46,19 +63,60 @@ class MpiLauncher : public Launcher {
     return message.id;
   }
 
-  void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
+  ncclComm_t initCommunicator() override {
+#ifdef RONDO_MPI_H_
+    ncclComm_t comm = nullptr;
+    PERF_NCCL(rondoCommInitMpi(&comm, MPI_COMM_WORLD, nullptr));
+    return comm;
+#else
+    failUsage("--bootstrap mpi: this program measures another library than Rondo, which has none; must be socket");
+#endif
+  }
+
+  void attach(const std::vector<LocalRank>& ranks) override {
+    for (const LocalRank& rank : ranks) comms_.push_back(rank.comm);
+  }
+  void detach() override { comms_.clear(); }
+
+  void barrier() override {
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    wait(request);
+  }
 
   void reduce(std::span<double> values, Reduce kind) override {
-    MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, operation(kind),
-                  MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, operation(kind),
+                   MPI_COMM_WORLD, &request);
+    wait(request);
   }
 
  protected:
   void endOthers(int status) override {
-    if (processes_ > 1) MPI_Abort(MPI_COMM_WORLD, status);
+    if (processes_ == 1) return;
+    std::this_thread::sleep_for(kTellTime);
+    std::thread([status] {
+      std::this_thread::sleep_for(kAbortTime);
+      std::_Exit(status);
+    }).detach();
+    MPI_Abort(MPI_COMM_WORLD, status);
   }
 
  private:
+  void wait(MPI_Request request) const {
+    Clock::time_point ask_at = Clock::now() + kAskEvery;
+    for (;;) {
+      int done = 0;
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      if (done) return;
+      if (Clock::now() >= ask_at) {
+        for (const ncclComm_t comm : comms_) checkCommunicator(comm);
+        ask_at = Clock::now() + kAskEvery;
+      }
+      std::this_thread::yield();
+    }
+  }
+
   static MPI_Op operation(Reduce kind) {
     switch (kind) {
       case Reduce::Sum:
@@ -70,6 +128,8 @@ class MpiLauncher : public Launcher {
     }
     return MPI_OP_NULL;
   }
+
+  std::vector<ncclComm_t> comms_;  // this process's, between attach and detach
 };
 
 }  // namespace

@@ -91,6 +91,12 @@ int parseRoot(const std::string& flag, const std::string& text) {
   return static_cast<int>(value);
 }
 
+Bootstrap parseBootstrap(const std::string& flag, const std::string& text) {
+  if (text == "socket") return Bootstrap::Socket;
+  if (text == "mpi") return Bootstrap::Mpi;
+  failUsage("{} {}: must be mpi or socket", flag, text);
+}
+
 void addSizeFlags(Flags& flags, Options& options) {
   flags.addBytes("-b,--minbytes", options.sizes.min_bytes, "smallest size (default 32M)");
   flags.addBytes("-e,--maxbytes", options.sizes.max_bytes, "largest size (default 32M)");
@@ -126,6 +132,9 @@ void addRunFlags(Flags& flags, Options& options) {
   flags.addInteger("-g,--ngpus", options.gpus_per_thread, 1, 1024, "ranks (devices) per thread (default 1)");
   flags.addInteger("-t,--nthreads", options.threads, 1, 1024, "threads per process (default 1)");
   flags.addInteger("-p,--parallel_init", options.parallel_init, 0, 1, "1: each thread makes its own communicators");
+  flags.add(
+      "--bootstrap", [&options](auto& flag, auto& text) { options.bootstrap = parseBootstrap(flag, text); }, "HOW",
+      "how the ranks find each other: socket (a unique id, the default) or mpi (rondoCommInitMpi)");
   flags.addInteger("-a,--average", options.time_over, 0, 3,
                    "time shown: 0 of rank 0, 1 average, 2 least, 3 greatest (default 1)");
   flags.addInteger("-z,--blocking", options.blocking, 0, 3,
@@ -149,6 +158,10 @@ void checkTogether(const Options& options) {
   }
   if (options.threads * options.gpus_per_thread > 1024) {
     failUsage("--nthreads {} --ngpus {}: their product must be at most 1024", options.threads, options.gpus_per_thread);
+  }
+  if (options.bootstrap == Bootstrap::Mpi && options.threads * options.gpus_per_thread > 1) {
+    failUsage("--bootstrap mpi --nthreads {} --ngpus {}: one rank per process is allowed with mpi, so both must be 1",
+              options.threads, options.gpus_per_thread);
   }
 }
 

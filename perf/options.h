@@ -19,6 +19,9 @@ enum class TimeOver { Rank0 = 0, Average = 1, Min = 2, Max = 3 };
 // What the host does after each launch of the timed loop (a launch is one operation, or one group of --agg_iters).
 enum class Blocking { Never = 0, WaitAndBarrier = 1, Wait = 2, WaitTimedBarrierNot = 3 };
 
+// How the ranks of the communicator find each other: by a unique id, or by Rondo's rondoCommInitMpi.
+enum class Bootstrap { Socket, Mpi };
+
 struct Options {
   SizeRange sizes;
   int iters = 20;
@@ -31,6 +34,7 @@ struct Options {
   int gpus_per_thread = 1;
   int threads = 1;
   bool parallel_init = false;
+  Bootstrap bootstrap = Bootstrap::Socket;
   TimeOver time_over = TimeOver::Average;
   Blocking blocking = Blocking::Never;
   bool report_cpu_time = false;

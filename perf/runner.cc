@@ -94,11 +94,16 @@ std::span<Rank> Runner::ranksOf(int thread) {
 }
 
 void Runner::initRanks() {
-  const ncclUniqueId id = launcher_.shareId();
-  if (options_.parallel_init) {
-    runThreads([this, &id](int thread) { initCommunicators(ranksOf(thread), total_ranks_, id); });
+  if (options_.bootstrap == Bootstrap::Mpi) {
+    PERF_GPU(cudaSetDevice(ranks_.front().device));
+    ranks_.front().comm = launcher_.initCommunicator();
   } else {
-    initCommunicators(ranks_, total_ranks_, id);
+    const ncclUniqueId id = launcher_.shareId();
+    if (options_.parallel_init) {
+      runThreads([this, &id](int thread) { initCommunicators(ranksOf(thread), total_ranks_, id); });
+    } else {
+      initCommunicators(ranks_, total_ranks_, id);
+    }
   }
   std::vector<LocalRank> local;
   for (const Rank& rank : ranks_) local.push_back({rank.device, rank.comm});

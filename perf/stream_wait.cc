@@ -18,14 +18,14 @@ constexpr auto kAskEvery = std::chrono::milliseconds(1);
 constexpr auto kSleepAfter = std::chrono::milliseconds(50);
 constexpr auto kSleep = std::chrono::microseconds(20);
 
+}  // namespace
+
 void checkCommunicator(ncclComm_t comm) {
   ncclResult_t state = ncclSuccess;
   PERF_NCCL(ncclCommGetAsyncError(comm, &state));
   if (state == ncclInProgress) return;
   checkNccl(state, "state of the communicator", __FILE__, __LINE__);
 }
-
-}  // namespace
 
 void waitStreams(std::span<const PendingStream> pending) {
   const Clock::time_point begin = Clock::now();

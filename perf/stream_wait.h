@@ -16,6 +16,9 @@ struct PendingStream {
   ncclComm_t comm = nullptr;
 };
 
+// Throws Failure, with the communicator's text, when it has failed.
+void checkCommunicator(ncclComm_t comm);
+
 // Throws Failure when a stream or a communicator reports an error.
 void waitStreams(std::span<const PendingStream> pending);
 

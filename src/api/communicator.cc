@@ -2,6 +2,10 @@
 // Copyright The Rondo Authors
 //
 // The C API's communicators: version, unique id, init, finalize, destroy, abort, queries.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
 #include "device/runtime/runtime.h"
 #include "src/api/config.h"
 #include "src/api/guard.h"
@@ -13,13 +17,42 @@
 namespace rondo {
 namespace {
 
+void checkRank(int ranks, int rank) {
+  if (ranks < 1) fail(ncclInvalidArgument, "nranks {}: must be at least 1", ranks);
+  if (rank < 0 || rank >= ranks) fail(ncclInvalidArgument, "rank {}: must be from 0 to {}", rank, ranks - 1);
+}
+
 void initRank(ncclComm_t* comm, int ranks, const ncclUniqueId& id, int rank, const ncclConfig_t* config) {
   requirePointer(comm, "comm");
   if (!group::active()) *comm = nullptr;
-  if (ranks < 1) fail(ncclInvalidArgument, "nranks {}: must be at least 1", ranks);
-  if (rank < 0 || rank >= ranks) fail(ncclInvalidArgument, "rank {}: must be from 0 to {}", rank, ranks - 1);
+  checkRank(ranks, rank);
   const InitRequest request{id, ranks, rank, runtime::currentDevice(), readConfig(config)};
   group::addInit(std::make_shared<CommHandle>(request), comm);
+}
+
+// The caller's struct may be that of an older header.
+rondoBootstrap_t readBootstrap(const rondoBootstrap_t* given) {
+  requirePointer(given, "bootstrap");
+  if (given->size < offsetof(rondoBootstrap_t, errorText))
+    fail(ncclInvalidArgument, "bootstrap.size={}: must be sizeof(rondoBootstrap_t), at least {}", given->size,
+         offsetof(rondoBootstrap_t, errorText));
+  rondoBootstrap_t result{};
+  std::memcpy(&result, given, std::min(given->size, sizeof(result)));
+  if (result.allGather == nullptr) fail(ncclInvalidArgument, "bootstrap.allGather is NULL");
+  return result;
+}
+
+// The bootstrap's functions are the calling thread's, so that init cannot wait for the end of a group.
+void initWith(ncclComm_t* comm, int ranks, int rank, const rondoBootstrap_t* bootstrap, const ncclConfig_t* config) {
+  requirePointer(comm, "comm");
+  *comm = nullptr;
+  if (group::active())
+    fail(ncclInvalidUsage, "not allowed between ncclGroupStart and ncclGroupEnd: use ncclCommInitRankConfig in a group");
+  checkRank(ranks, rank);
+  const InitRequest request{{}, ranks, rank, runtime::currentDevice(), readConfig(config), readBootstrap(bootstrap)};
+  const auto handle = std::make_shared<CommHandle>(request);
+  handle->initialise();
+  *comm = registry::add(handle);
 }
 
 void initAll(ncclComm_t* comms, int ndev, const int* devlist) {
@@ -80,6 +113,20 @@ RONDO_API ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, nccl
     rondo::initRank(comm, nranks, commId, rank, config);
   });
   return result == ncclSuccess && !blocking ? ncclInProgress : result;
+}
+
+RONDO_API ncclResult_t rondoCommInitWith(ncclComm_t* comm, int nranks, int rank, const rondoBootstrap_t* bootstrap,
+                                         ncclConfig_t* config) {
+  return guarded("rondoCommInitWith", [&] { rondo::initWith(comm, nranks, rank, bootstrap, config); });
+}
+
+RONDO_API ncclResult_t rondoReportError(ncclResult_t code, const char* text) {
+  const bool isError = code > ncclSuccess && code < ncclInProgress;
+  const rondo::Error error(isError ? code : ncclInternalError, text != nullptr ? text : "an error without text");
+  rondo::setLastError(error.text());
+  RONDO_WARN("{}", error.text());
+  rondo::group::noteError(error);
+  return error.code();
 }
 
 RONDO_API ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {

@@ -32,13 +32,14 @@ ncclResult_t Communicator::asyncError() const {
   return error_;
 }
 
-// The first error wins; every wait of the kernels ends.
+// The first error wins; every wait of the kernels ends. During init no kernel runs, and enter() throws the error.
 void Communicator::fail(ncclResult_t code, const std::string& text) {
   {
     std::lock_guard lock(errorMutex_);
     if (error_ != ncclSuccess) return;
     error_ = code;
     errorText_ = text;
+    if (!entered_) return;
   }
   setLastError(text);
   RONDO_WARN("rank {}: {}{}", rank_, text, report_ ? report_->describeWaits() : "");

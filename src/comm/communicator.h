@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct InitRequest {
   int rank;
   int device;
   CommConfig config;
+  std::optional<rondoBootstrap_t> bootstrap = {};  // used instead of the id, during init
 };
 
 struct StreamCall {
@@ -83,8 +85,10 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void waitAllLeft();
 
  private:
+  void meet(Bootstrap& bootstrap, const AbortPredicate& aborted);
   void join(Bootstrap& bootstrap, const AbortPredicate& aborted);
   void connect(Bootstrap& bootstrap, const Topology& topology, const AbortPredicate& aborted);
+  void enter();
   void fail(ncclResult_t code, const std::string& text);
   void checkReport();
   void copyLocally(const StreamCall& call);
@@ -111,8 +115,9 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   mutable std::mutex errorMutex_;  // protects error_ and errorText_; a leaf lock
   ncclResult_t error_ = ncclSuccess;
   std::string errorText_;
+  bool entered_ = false;  // init is over: until then its thread tells the error
   bool mismatchRaised_ = false;  // service thread only
-  std::atomic<bool> controlReady_{false};  // control_ may be used by its own callbacks
+  std::atomic<bool> controlReady_{false};  // the callbacks of control_ may use it and the report
 
   std::unique_ptr<ControlPlane> control_;  // its callbacks use what stands above
   std::unique_ptr<Wiring> wiring_;         // last: its network reports errors to control_

@@ -19,8 +19,10 @@ struct ExchangeStatus {
   char text[508] = {};
 };
 
-// Throws the error that 'failed' tells of: this rank's own as it is, another rank's as ncclRemoteError, except for wrong
-// arguments and usage, whose code is the same everywhere.
+// What a rank's error is called on the others: wrong arguments and usage keep their code, the rest is ncclRemoteError.
+ncclResult_t remoteCode(ncclResult_t code);
+
+// Throws the error that 'failed' tells of: this rank's own as it is, another rank's with its remoteCode.
 [[noreturn]] void failExchange(const std::vector<ExchangeStatus>& all, int rank);
 
 // Record is trivially copyable. make() runs on this rank; the result has every rank's record.

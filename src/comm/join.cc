@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// How a communicator is made: ranks meet, compare settings, allocate and map FIFOs, and connect the control plane.
+// How a communicator is made: ranks meet and connect the control plane, then over it compare settings, allocate and map
+// FIFOs.
 #include <cstring>
 
 #include "src/base/env.h"
@@ -10,6 +11,7 @@
 #include "src/base/log.h"
 #include "src/comm/communicator.h"
 #include "src/comm/exchange.h"
+#include "transport/bootstrap/control_bootstrap.h"
 
 namespace rondo {
 namespace {
@@ -56,9 +58,36 @@ Communicator::Communicator(const InitRequest& request, const std::atomic<bool>& 
   env::nameIgnored();
   log::info(log::kInit, "ncclCommInitRank rank {} nranks {} cudaDev {} - Init START", rank_, ranks_, device_);
   const AbortPredicate aborted = [&cancelled] { return cancelled.load(); };
-  join(*connectSocketBootstrap(request.id, rank_, ranks_, aborted), aborted);
+  const auto bootstrap = request.bootstrap ? makeCallbackBootstrap(*request.bootstrap, rank_, ranks_)
+                                           : connectSocketBootstrap(request.id, rank_, ranks_, aborted);
+  meet(*bootstrap, aborted);
+  ControlBootstrap exchanges(*control_, aborted);
+  try {
+    join(exchanges, aborted);
+    enter();
+  } catch (const Error& error) {
+    // Those that are still in an exchange learn why; where all failed alike, or an error was told before, it is no news.
+    control_->raise(remoteCode(error.code()), rank_, fmt::format("{}: {}", control_->describe(rank_), error.text()));
+    throw;
+  }
   log::info(log::kInit, "ncclCommInitRank rank {} nranks {} cudaDev {} depth {} slot {} bytes channels {} - Init COMPLETE",
             rank_, ranks_, device_, settings_.depth, settings_.slotBytes, settings_.maxChannels);
+}
+
+// After it an error or the death of any rank is everybody's error.
+void Communicator::meet(Bootstrap& bootstrap, const AbortPredicate& aborted) {
+  control_ = std::make_unique<ControlPlane>(
+      bootstrap, ControlCallbacks{[this](ncclResult_t code, int, const std::string& text) { fail(code, text); },
+                                  [this] { checkReport(); }},
+      aborted);
+}
+
+// From here on the service thread tells errors.
+void Communicator::enter() {
+  controlReady_ = true;
+  std::lock_guard lock(errorMutex_);
+  if (error_ != ncclSuccess) throw Error(error_, errorText_);
+  entered_ = true;
 }
 
 void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
@@ -91,22 +120,24 @@ void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
 }
 
 void Communicator::connect(Bootstrap& bootstrap, const Topology& topology, const AbortPredicate& aborted) {
-  report_ = std::make_unique<Report>();
-  lastLaunch_ = std::make_unique<runtime::Event>();
+  exchange<Nothing>(bootstrap, [&] {
+    report_ = std::make_unique<Report>();
+    lastLaunch_ = std::make_unique<runtime::Event>();
+    return Nothing{};
+  });
   if (ranks_ == 1) return;
-  control_ = std::make_unique<ControlPlane>(
-      bootstrap, ControlCallbacks{[this](ncclResult_t code, int, const std::string& text) { fail(code, text); },
-                                  [this] { checkReport(); }},
-      aborted);
-  controlReady_ = true;
   const auto describeRank = [this](int rank) { return control_->describe(rank); };
   const auto onNetworkError = [this](ncclResult_t code, const std::string& text) {
-    control_->raise(code, rank_, fmt::format("rank {}: {}", rank_, text));
+    control_->raise(code, rank_, fmt::format("{}: {}", control_->describe(rank_), text));
+  };
+  const AbortPredicate failedOrAborted = [this, &aborted] {
+    throwIfFailed();
+    return aborted();
   };
   wiring_ = std::make_unique<Wiring>(
       WiringRequest{rank_, device_, runtime::deviceProperties(device_).isEmulated, topology, ring_, settings_,
                     &report_->page(), describeRank, onNetworkError},
-      bootstrap, aborted);
+      bootstrap, failedOrAborted);
   exchange<Nothing>(bootstrap, [&] {
     std::vector<ChannelState> states(settings_.maxChannels);
     for (uint32_t channel = 0; channel < settings_.maxChannels; ++channel) {

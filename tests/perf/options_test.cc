@@ -98,6 +98,9 @@ TEST(Options, ReadsShortAndLongForms) {
   EXPECT_EQ(options.time_over, TimeOver::Max);
   EXPECT_TRUE(options.parallel_init);
   EXPECT_EQ(parse({"--root", "all"}).root, kAllRoots);
+  EXPECT_EQ(parse({}).bootstrap, Bootstrap::Socket);
+  EXPECT_EQ(parse({"--bootstrap", "mpi"}).bootstrap, Bootstrap::Mpi);
+  EXPECT_EQ(parse({"--bootstrap=socket", "-g", "2"}).bootstrap, Bootstrap::Socket);
 }
 
 TEST(Options, NamesFlagValueAndRange) {
@@ -116,6 +119,9 @@ TEST(Options, NamesFlagValueAndRange) {
                       {{"-o", "mulsum"}, "--op", "mulsum"},
                       {{"-r", "-2"}, "--root", "-2"},
                       {{"-t", "0"}, "--nthreads", "0"},
+                      {{"--bootstrap", "pmix"}, "--bootstrap", "pmix"},
+                      {{"--bootstrap", "mpi", "-g", "2"}, "--ngpus", "2"},
+                      {{"--bootstrap", "mpi", "-t", "3"}, "--nthreads", "3"},
                       {{"-b", "8", "-e", "4"}, "--minbytes", "8"},
                       {{"-b", "0", "-e", "1T", "-i", "1"}, "--stepbytes", "1"}};
   for (const Bad& bad : bads) {

@@ -4,15 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <barrier>
-#include <cstdlib>
-#include <memory>
-#include <mutex>
 #include <thread>
 
 #include "src/base/socket.h"
 #include "tests/unit/child_process.h"
+#include "tests/unit/control_members.h"
 #include "tests/unit/rank_threads.h"
 #include "transport/bootstrap/control_tree.h"
 
@@ -21,76 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::ChildProcess;
+using test::ControlTest;
 using test::expectNoErrors;
+using test::Member;
 using test::runRanks;
 using test::waitUntil;
-
-// One rank's control plane and what it was told.
-struct Member {
-  std::mutex mutex;
-  int errors = 0;
-  ncclResult_t code = ncclSuccess;
-  int origin = -1;
-  std::string text;
-  std::atomic<int> ticks{0};
-  std::unique_ptr<ControlPlane> plane;
-
-  int errorCount() {
-    std::lock_guard lock(mutex);
-    return errors;
-  }
-
-  void open(const ncclUniqueId& id, int rank, int ranks) {
-    const auto bootstrap = connectSocketBootstrap(id, rank, ranks, {});
-    ControlCallbacks callbacks;
-    callbacks.onError = [this](ncclResult_t newCode, int newOrigin, const std::string& newText) {
-      std::lock_guard lock(mutex);
-      ++errors;
-      code = newCode;
-      origin = newOrigin;
-      text = newText;
-    };
-    callbacks.onTick = [this] { ++ticks; };
-    plane = std::make_unique<ControlPlane>(*bootstrap, callbacks, AbortPredicate());
-  }
-};
-
-class ControlTest : public testing::Test {
- protected:
-  ControlTest() {
-    unsetenv("NCCL_COMM_ID");
-    setenv("RONDO_INIT_TIMEOUT", "30", 1);
-  }
-
-  using Members = std::vector<std::unique_ptr<Member>>;
-
-  // A communicator whose ranks are all in this process.
-  static Members openAll(int ranks) {
-    const ncclUniqueId id = createUniqueId();
-    Members members;
-    for (int rank = 0; rank < ranks; ++rank) members.push_back(std::make_unique<Member>());
-    expectNoErrors(runRanks(ranks, [&](int rank) { members[static_cast<size_t>(rank)]->open(id, rank, ranks); }));
-    return members;
-  }
-
-  static void closeAll(Members& members) {
-    expectNoErrors(runRanks(static_cast<int>(members.size()), [&](int rank) {
-      ControlPlane& plane = *members[static_cast<size_t>(rank)]->plane;
-      plane.leave();
-      EXPECT_TRUE(plane.waitAllLeft({}, 10s));
-      members[static_cast<size_t>(rank)]->plane.reset();
-    }));
-  }
-
-  static void expectError(Member& member, ncclResult_t code, int origin, const std::string& part) {
-    ASSERT_TRUE(waitUntil([&] { return member.errorCount() > 0; }));
-    std::lock_guard lock(member.mutex);
-    EXPECT_EQ(member.errors, 1);
-    EXPECT_EQ(member.code, code) << member.text;
-    EXPECT_EQ(member.origin, origin) << member.text;
-    EXPECT_NE(member.text.find(part), std::string::npos) << member.text;
-  }
-};
 
 TEST(ControlTreeTest, ShapeOfTheTree) {
   EXPECT_EQ(childrenOf(0, 1), std::vector<int>());
@@ -201,8 +132,7 @@ TEST_P(KilledRankTest, DeathIsToldToEveryoneAtOnce) {
     std::fflush(stdout);
     ::pause();
   });
-  Members members;
-  for (int rank = 0; rank < kRanks; ++rank) members.push_back(std::make_unique<Member>());
+  Members members = makeMembers(kRanks);
   expectNoErrors(runRanks(kRanks, [&](int rank) {
     if (rank != victim) members[static_cast<size_t>(rank)]->open(id, rank, kRanks);
   }));

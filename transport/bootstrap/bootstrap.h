@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// Bootstrap: how the ranks of a communicator find each other and exchange addresses during init. The socket
-// implementation is a star: the process that made the unique id serves as root (root.h) on the service thread; it sees
-// to it that every connected rank hears of an error. A Bootstrap belongs to the thread that runs the init of its rank.
+// Bootstrap: how the ranks of a communicator find each other and exchange addresses; everything later goes over the
+// control plane (control.h, control_bootstrap.h). The socket implementation is a star: the process that made the unique
+// id serves as root (root.h) on the service thread; it sees to it that every connected rank hears of an error. The other
+// one calls functions of the program, such as MPI's. A Bootstrap belongs to the thread that runs the init of its rank.
 #pragma once
 
 #include <cstddef>
@@ -39,5 +40,8 @@ ncclUniqueId createUniqueId();
 // rank given twice, an id used before), ncclSystemError (network), ncclRemoteError (a rank died or never came).
 std::unique_ptr<Bootstrap> connectSocketBootstrap(const ncclUniqueId& id, int rank, int ranks,
                                                   const AbortPredicate& aborted);
+
+// A failing function is ncclRemoteError. functions.context must outlive the result.
+std::unique_ptr<Bootstrap> makeCallbackBootstrap(const rondoBootstrap_t& functions, int rank, int ranks);
 
 }  // namespace rondo

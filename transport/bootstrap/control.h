@@ -2,7 +2,8 @@
 // Copyright The Rondo Authors
 //
 // The control plane of one rank of a communicator: TCP connections in a binary tree (parent (rank-1)/2) that carry the
-// first error and goodbyes, and whose end says that a process is dead. There is no heartbeat: a paused rank is alive.
+// first error, exchanges and goodbyes, and whose end says that a process is dead. There is no heartbeat: a paused rank
+// is alive.
 // It belongs to the communicator; its connections are served by the service thread (event_loop.h), where callbacks run.
 #pragma once
 
@@ -11,9 +12,11 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "rondo/rondo.h"
+#include "src/base/error.h"
 #include "transport/bootstrap/bootstrap.h"
 
 namespace rondo {
@@ -31,7 +34,8 @@ struct ControlCallbacks {
 
 class ControlPlane {
  public:
-  // Collective over the bootstrap, which is not needed afterwards.
+  // Collective. The bootstrap is used for one exchange, of addresses; from there on a rank that fails or dies is named on
+  // all others. When it returns, all ranks are connected.
   ControlPlane(Bootstrap& bootstrap, ControlCallbacks callbacks, const AbortPredicate& aborted);
 
   // Without leave() before it, the other ranks get the error "rank N (host:pid) aborted the communicator", unless there
@@ -40,7 +44,16 @@ class ControlPlane {
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;
 
-  // The rest is for any thread, and does nothing in a forked child.
+  // The rest is for any thread, and does nothing in a forked child, where allGather throws.
+
+  int rank() const { return rank_; }
+  int size() const { return ranks_; }
+
+  // As Bootstrap::allGather, at any time, by one thread at a time (another one waits). A rank may be late for as long as
+  // it likes. Throws the communicator's first error: a rank that has died, that has raised an error, or whose
+  // bytesPerRank differs (ncclInvalidUsage, on all ranks). ncclRemoteError when a rank has left instead of taking part,
+  // ncclInvalidUsage when aborted says true: no exchange is possible on this rank after that.
+  void allGather(void* all, size_t bytesPerRank, const AbortPredicate& aborted = {});
 
   // Makes this the communicator's error on every rank, unless there is one.
   void raise(ncclResult_t code, int originRank, const std::string& text);
@@ -56,8 +69,16 @@ class ControlPlane {
   std::string describe(int rank) const;
 
  private:
+  void abandon(const Error& error);
+
   const pid_t pid_;
+  const int rank_;
+  const int ranks_;
   std::shared_ptr<ControlTree> tree_;
+
+  std::mutex turn_;  // held during an exchange; protects the rest
+  uint64_t nextRound_ = 0;
+  bool gaveUp_ = false;  // an exchange was aborted here: the next ones would be out of step
 };
 
 }  // namespace rondo

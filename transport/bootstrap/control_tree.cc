@@ -13,18 +13,6 @@ namespace {
 constexpr std::chrono::milliseconds kSlice{50};
 }
 
-std::vector<int> childrenOf(int rank, int ranks) {
-  std::vector<int> children;
-  for (int child = 2 * rank + 1; child <= 2 * rank + 2; ++child)
-    if (child < ranks) children.push_back(child);
-  return children;
-}
-
-bool isInSubtree(int rank, int root) {
-  while (rank > root) rank = parentOf(rank);
-  return rank == root;
-}
-
 ControlTree::ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int rank, Fd listener,
                          ControlCallbacks callbacks)
     : loop_(loop),
@@ -32,6 +20,7 @@ ControlTree::ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int ra
       rank_(rank),
       ranks_(static_cast<int>(peers_.size())),
       callbacks_(std::move(callbacks)),
+      gather_(rank, ranks_),
       states_(peers_.size(), State::kPresent),
       unlinked_(childrenOf(rank, ranks_)) {
   if (rank_ > 0) unlinked_.push_back(parentOf(rank_));
@@ -48,6 +37,8 @@ void ControlTree::onStart() {
 void ControlTree::onStop() {
   if (door_) door_->close();
   for (auto& [peer, connection] : links_) connection->detach();
+  for (auto& [peer, connection] : watches_) connection->close();
+  watchedBy_.reset();
 }
 
 void ControlTree::onTick(Clock::time_point now) {
@@ -56,25 +47,37 @@ void ControlTree::onTick(Clock::time_point now) {
 }
 
 void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
+  const bool sameVersion = hello.version == wire::kVersion;
+  if (sameVersion && rank_ > 0 && hello.rank == parentOf(rank_) && !watchedBy_.valid()) {
+    watchedBy_ = std::move(fd);
+    return;
+  }
   const auto children = childrenOf(rank_, ranks_);
   const bool isChild = std::find(children.begin(), children.end(), hello.rank) != children.end();
-  if (!isChild || links_.contains(hello.rank) || hello.version != wire::kVersion) {
-    RONDO_WARN("control connections of rank {}: dropped {}: no child of this rank, or connected already", rank_,
+  if (!sameVersion || !isChild || links_.contains(hello.rank)) {
+    RONDO_WARN("control connections of rank {}: dropped {}: no neighbour of this rank, or connected already", rank_,
                wire::describe(hello));
     return;
   }
-  // Closed before the last link is announced: from then on the rank holds its links and nothing else.
-  const bool last = std::all_of(children.begin(), children.end(),
-                                [&](int child) { return child == hello.rank || links_.contains(child); });
-  if (last) door_->close();
   link(hello.rank, std::move(fd));
+}
+
+// The watch ends with the child's process, whether it has looked at the connection or not.
+void ControlTree::watch(int child, Fd fd) {
+  if (links_.contains(child)) return;
+  watches_[child] = Connection::open(loop_, std::move(fd),
+                                     {{}, [this, child](const std::string& why) { onClosed(child, why); }});
 }
 
 void ControlTree::link(int peer, Fd fd) {
   links_[peer] =
       Connection::open(loop_, std::move(fd),
-                       {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, payload); },
+                       {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, std::move(payload)); },
                         [this, peer](const std::string& why) { onClosed(peer, why); }});
+  if (const auto watch = watches_.find(peer); watch != watches_.end()) {
+    watch->second->close();
+    watches_.erase(watch);
+  }
   // Something may have happened on the other links meanwhile.
   std::vector<int> left, lost;
   for (int rank = 0; rank < ranks_; ++rank) {
@@ -84,18 +87,57 @@ void ControlTree::link(int peer, Fd fd) {
   if (!left.empty()) links_[peer]->send(wire::FrameType::kLeft, wire::packRanks(left));
   if (!lost.empty()) links_[peer]->send(wire::FrameType::kLost, wire::packRanks(lost));
   if (failed_) links_[peer]->send(wire::FrameType::kError, wire::packError(error_));
-  std::lock_guard lock(mutex_);
-  std::erase(unlinked_, peer);
-  changed_.notify_all();
+  dropNeighbour(peer);
 }
 
-void ControlTree::onFrame(int peer, wire::FrameType type, const std::vector<char>& payload) {
+void ControlTree::onFrame(int peer, wire::FrameType type, std::vector<char> payload) {
   if (type == wire::FrameType::kError) return spread(wire::unpackError(payload), peer);
+  try {
+    if (type == wire::FrameType::kGather && peer > rank_) {
+      gather_.add(peer, payload);
+      return advance();
+    }
+    if (type == wire::FrameType::kGathered && peer < rank_) return deliver(std::move(payload));
+  } catch (const Error& error) {
+    return spread({error.code(), error.peer(), error.text()}, rank_);
+  }
   const bool left = type == wire::FrameType::kLeft;
   const auto ranks = wire::unpackRanks(payload, ranks_);
   if ((left || type == wire::FrameType::kLost) && !ranks.empty())
     return mark(ranks, left ? State::kLeft : State::kLost, peer);
   spread({ncclInternalError, peer, fmt::format("{} sent an unexpected control message", describe(peer))}, rank_);
+}
+
+void ControlTree::contribute(std::vector<char> payload) {
+  if (failed_) return;  // the wait throws it
+  try {
+    gather_.add(rank_, payload);
+    advance();
+  } catch (const Error& error) {
+    spread({error.code(), error.peer(), error.text()}, rank_);
+  }
+}
+
+void ControlTree::advance() {
+  if (!gather_.complete()) return;
+  if (rank_ == 0) return deliver(gather_.joined());
+  links_.at(parentOf(rank_))->send(wire::FrameType::kGather, gather_.joined());
+}
+
+void ControlTree::deliver(std::vector<char> payload) {
+  gather_.finish(payload);
+  endMeeting();
+  const auto shared = std::make_shared<const std::vector<char>>(std::move(payload));
+  for (const int child : childrenOf(rank_, ranks_)) links_.at(child)->send(wire::FrameType::kGathered, shared);
+  std::lock_guard lock(mutex_);
+  gathered_ = shared;
+  changed_.notify_all();
+}
+
+// From then on the rank holds its links and nothing else.
+void ControlTree::endMeeting() {
+  if (door_ && !door_->closed()) door_->close();
+  watchedBy_.reset();
 }
 
 void ControlTree::flood(wire::FrameType type, const std::vector<char>& payload, int except) {
@@ -114,6 +156,11 @@ void ControlTree::spread(const wire::ErrorReport& report, int from) {
   error_ = report;
   // First the others, then this rank: its callback may take a while.
   flood(wire::FrameType::kError, wire::packError(report), from);
+  {
+    std::lock_guard lock(mutex_);
+    told_ = report;
+    changed_.notify_all();
+  }
   if (callbacks_.onError) callbacks_.onError(report.code, report.peer, report.text);
 }
 
@@ -154,14 +201,17 @@ void ControlTree::onClosed(int peer, const std::string& why) {
   const std::string text = peerHadLeft ? fmt::format("{} has ended before {} had left the communicator ({})",
                                                      describe(peer), wire::rankText(lost), why)
                                        : fmt::format("{} has closed its connection ({})", describe(peer), why);
+  dropNeighbour(peer);
   spread({ncclRemoteError, peer, text}, peer);
   mark(lost, State::kLost, peer);  // they are out of reach for everyone on this side of the break
 }
 
 void ControlTree::publish() {
   const bool all = std::none_of(states_.begin(), states_.end(), [](State state) { return state == State::kPresent; });
+  const auto left = std::find(states_.begin(), states_.end(), State::kLeft);
   std::lock_guard lock(mutex_);
   allLeft_ = all;
+  left_ = left == states_.end() ? -1 : static_cast<int>(left - states_.begin());
   changed_.notify_all();
 }
 
@@ -176,15 +226,54 @@ bool ControlTree::waitAllLeft(const Patience& patience) {
   return true;
 }
 
-std::vector<int> ControlTree::waitLinked(const Patience& patience) {
+std::vector<int> ControlTree::waitLinkedUnless(bool failed, const Patience& patience) {
+  const auto over = [this, failed] { return unlinked_.empty() || (failed && told_); };
   std::unique_lock lock(mutex_);
-  while (!unlinked_.empty() && Clock::now() < patience.deadline) {
+  while (!over() && Clock::now() < patience.deadline) {
     lock.unlock();
     patience.check();
     lock.lock();
-    changed_.wait_until(lock, std::min(Clock::now() + kSlice, patience.deadline), [this] { return unlinked_.empty(); });
+    changed_.wait_until(lock, std::min(Clock::now() + kSlice, patience.deadline), over);
   }
   return unlinked_;
+}
+
+void ControlTree::dropNeighbour(int peer) {
+  std::lock_guard lock(mutex_);
+  std::erase(unlinked_, peer);
+  changed_.notify_all();
+}
+
+bool ControlTree::hasFailed() {
+  std::lock_guard lock(mutex_);
+  return told_.has_value();
+}
+
+bool ControlTree::isLinked(int peer) {
+  std::lock_guard lock(mutex_);
+  return std::find(unlinked_.begin(), unlinked_.end(), peer) == unlinked_.end();
+}
+
+void ControlTree::waitGathered(uint64_t round, void* all, size_t bytes, const AbortPredicate& aborted) {
+  const auto arrived = [this, round] {
+    if (!gathered_) return false;
+    GatherHead head;
+    std::memcpy(&head, gathered_->data(), sizeof(head));
+    return head.round == round;
+  };
+  std::unique_lock lock(mutex_);
+  // The result first: an error that came after it must not make this exchange fail here and succeed elsewhere.
+  while (!arrived()) {
+    if (told_) throw Error(told_->code, told_->text, told_->peer);
+    if (left_ >= 0)
+      throw Error(ncclRemoteError, fmt::format("{} has left the communicator during an exchange", describe(left_)),
+                  left_);
+    lock.unlock();
+    Patience{aborted, {}}.check();
+    lock.lock();
+    changed_.wait_for(lock, kSlice, [&] { return arrived() || told_ || left_ >= 0; });
+  }
+  if (bytes > 0) std::memcpy(all, gathered_->data() + sizeof(GatherHead), bytes);
 }
 
 void ControlTree::drain(Clock::time_point deadline) {
@@ -193,6 +282,7 @@ void ControlTree::drain(Clock::time_point deadline) {
 
 void ControlTree::closeCopies() {
   for (auto& [peer, connection] : links_) connection->closeCopy();
+  for (auto& [peer, connection] : watches_) connection->closeCopy();
   if (door_) door_->closeCopies();
 }
 

@@ -2,18 +2,25 @@
 // Copyright The Rondo Authors
 //
 // What the service thread does for one rank's control plane (control.h): its place in the tree, its connections, who
-// has left, the first error. Shared between the ControlPlane and the event loop; everything but the waits and describe
-// is for the service thread.
+// has left, the first error, exchanges. Shared between the ControlPlane and the event loop; everything but the waits and
+// describe is for the service thread.
+//
+// How the ranks meet: every rank listens before any rank knows its address, connects to its parent (the link), and to
+// each child that is not linked yet (a watch, which is closed when the link is there). So a neighbour that dies on the
+// way is a refused or closed connection, while one that is paused is connected by its kernel. The first exchange is
+// complete only when all links are there; it ends the meeting.
 //
 // Why an orderly end is never taken for a death: a rank passes each goodbye on before it can close, and it closes
 // without error only after it knows that all have left. Whoever sees its connection end has then received every goodbye
-// that lies behind that connection.
+// that lies behind that connection. In the same way the result of an exchange comes before the goodbye of anyone who
+// took part in it, and before any error that was raised after it.
 #pragma once
 
 #include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,19 +28,13 @@
 #include "transport/bootstrap/control.h"
 #include "transport/bootstrap/doorkeeper.h"
 #include "transport/bootstrap/event_loop.h"
+#include "transport/bootstrap/tree_gather.h"
 
 namespace rondo {
 
-// The binary tree of ranks.
-inline int parentOf(int rank) {
-  return (rank - 1) / 2;
-}
-std::vector<int> childrenOf(int rank, int ranks);
-bool isInSubtree(int rank, int root);
-
 class ControlTree : public EventHandler {
  public:
-  // peers: every rank's Hello, with the communicator's secret. listener is invalid for a rank without children.
+  // peers: every rank's Hello, with the communicator's secret. listener is invalid where there is only one rank.
   ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int rank, Fd listener, ControlCallbacks callbacks);
 
   void onStart() override;
@@ -42,6 +43,8 @@ class ControlTree : public EventHandler {
   std::chrono::milliseconds tickPeriod() const override { return std::chrono::milliseconds(20); }
 
   void link(int peer, Fd fd);
+  void watch(int child, Fd fd);
+  void contribute(std::vector<char> payload);  // a GatherHead and this rank's entry
   void raise(const wire::ErrorReport& report);
   void leave();
   void sayAborted();
@@ -50,7 +53,14 @@ class ControlTree : public EventHandler {
   EventLoop& loop() const { return loop_; }
   std::string describe(int rank) const { return wire::describe(peers_[static_cast<size_t>(rank)]); }
   bool waitAllLeft(const Patience& patience);
-  std::vector<int> waitLinked(const Patience& patience);  // parent and children without a link; empty: all have one
+  // Until parent and children are linked or dropped: those without a link at the deadline, or when an error has come.
+  std::vector<int> waitLinked(const Patience& patience) { return waitLinkedUnless(false, patience); }
+  std::vector<int> waitLinkedOrFailed(const Patience& patience) { return waitLinkedUnless(true, patience); }
+  void dropNeighbour(int peer);  // a link to it is not waited for any more
+  bool hasFailed();
+  bool isLinked(int peer);
+  // Fills all with the result of the round. Throws the communicator's first error; ncclRemoteError when a rank has left.
+  void waitGathered(uint64_t round, void* all, size_t bytes, const AbortPredicate& aborted);
 
   // The thread that destroys the ControlPlane: after onStop, and in a forked child.
   void drain(Clock::time_point deadline);
@@ -60,12 +70,16 @@ class ControlTree : public EventHandler {
   enum class State : uint8_t { kPresent, kLeft, kLost };
 
   void onGuest(Fd fd, const wire::Hello& hello);
-  void onFrame(int peer, wire::FrameType type, const std::vector<char>& payload);
+  void onFrame(int peer, wire::FrameType type, std::vector<char> payload);
   void onClosed(int peer, const std::string& why);
   void spread(const wire::ErrorReport& report, int from);
   void mark(const std::vector<int>& ranks, State state, int from);
   void flood(wire::FrameType type, const std::vector<char>& payload, int except);
   void publish();
+  void advance();
+  void deliver(std::vector<char> payload);
+  void endMeeting();
+  std::vector<int> waitLinkedUnless(bool failed, const Patience& patience);
   bool isBehind(int rank, int peer) const;
 
   EventLoop& loop_;
@@ -75,14 +89,20 @@ class ControlTree : public EventHandler {
   const ControlCallbacks callbacks_;
   std::unique_ptr<Doorkeeper> door_;
   std::map<int, std::shared_ptr<Connection>> links_;
+  std::map<int, std::shared_ptr<Connection>> watches_;  // to children that are not linked yet
+  Fd watchedBy_;                                        // the parent's watch; only its end at our death matters
+  TreeGather gather_;
   std::vector<State> states_;  // of each rank; only ever from kPresent to another
   bool failed_ = false;
   wire::ErrorReport error_;  // valid when failed_
 
   std::mutex mutex_;  // protects what follows; a leaf lock
   std::condition_variable changed_;
-  std::vector<int> unlinked_;  // parent and children without a link
+  std::vector<int> unlinked_;  // parent and children without a link that is waited for
   bool allLeft_ = false;
+  int left_ = -1;                         // the lowest rank that has left
+  std::optional<wire::ErrorReport> told_;  // error_, for the waits
+  Connection::Payload gathered_;           // the latest result, with its GatherHead
 };
 
 }  // namespace rondo

@@ -42,8 +42,8 @@ std::string describe(const Hello& hello);
 enum class FrameType : uint32_t {
   kError = 1,     // ErrorHead and the text; bootstrap and control
   kWelcome = 2,   // root to rank: all ranks have come
-  kGather = 3,    // rank to root: its entry
-  kGathered = 4,  // root to rank: all entries
+  kGather = 3,    // rank to root: its entry; control, child to parent: its subtree's (tree_gather.h)
+  kGathered = 4,  // root to rank: all entries; control, parent to child likewise
   kGoodbye = 5,   // rank to root: needs nothing more
   kLeft = 6,      // control: ranks (int32 each) that have left; passed on through the tree
   kLost = 7,      // control: ranks that are out of reach since a connection has ended; passed on likewise
