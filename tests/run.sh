@@ -15,8 +15,9 @@ source cmake/packages.sh
 packages "${build_packages[@]}" "${test_packages[@]}"
 cmake --preset emu >/dev/null
 cmake --build --preset emu
-ctest --test-dir build/emu --output-on-failure -j 2
 [ "${1:-}" = --long ] && most=64M || most=4M
+[ "${1:-}" = --long ] && export RONDO_TEST_LONG=1  # more rounds
+ctest --test-dir build/emu --output-on-failure -j 2
 tests/mpi/sweep.sh build/emu mpirun $most
 [ "${1:-}" = --long ] || exit 0
 
