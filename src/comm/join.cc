@@ -11,6 +11,7 @@
 #include "src/base/log.h"
 #include "src/comm/communicator.h"
 #include "src/comm/exchange.h"
+#include "src/topology/placement.h"
 #include "transport/bootstrap/control_bootstrap.h"
 
 namespace rondo {
@@ -96,7 +97,8 @@ void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
     record.version = kProtocolVersion;
     record.limits = deviceLimits();
     record.settings = readSettings(record.limits, config_.minChannels, config_.maxChannels);
-    record.location = {hostIdentity(), runtime::deviceProperties(device_).busId};
+    const runtime::DeviceProperties properties = runtime::deviceProperties(device_);
+    record.location = locate(properties.busId, properties.isEmulated);
     record.id = randomBits();
     std::strncpy(record.host, hostName().c_str(), sizeof(record.host) - 1);
     return record;
