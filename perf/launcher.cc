@@ -132,7 +132,8 @@ bool isFirstProcess() {
   int rank = 0;
   // A number out of range is nobody's: its process says what is wrong with it.
   int ranks = 0;
-  if (readNumber("RONDO_PERF_RANK", &rank)) return rank <= 0 || (readNumber("RONDO_PERF_RANKS", &ranks) && rank >= ranks);
+  if (readNumber("RONDO_PERF_RANK", &rank))
+    return rank <= 0 || (readNumber("RONDO_PERF_RANKS", &ranks) && rank >= ranks);
   for (const Counter& counter : kCounters) {
     if (readNumber(counter.rank, &rank)) return rank == 0;
   }

@@ -2,12 +2,11 @@
 // Copyright The Rondo Authors
 #include "options.h"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
-#include <functional>
 #include <limits>
 
-#include "check.h"
+#include "error.h"
+#include "flags.h"
 
 namespace perf {
 namespace {
@@ -38,48 +37,6 @@ Environment:
   RONDO_PERF_RANK=R      which of them, 0 to N-1
   RONDO_PERF_LOCAL_RANK=L  its place on the host (default: R)
 Ranks in all: processes * threads * gpus.)";
-
-long long parseInteger(const std::string& flag, const std::string& text, long long low, long long high) {
-  long long value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || value < low || value > high) {
-    failUsage("{} {}: must be a whole number from {} to {}", flag, text, low, high);
-  }
-  return value;
-}
-
-// Declares the flags on a CLI::App. CLI11 splits the command line; the values are judged here, so that every message
-// names flag, value and range alike.
-class Flags {
- public:
-  explicit Flags(CLI::App& app) : app_(app) {}
-
-  void add(const std::string& names, std::function<void(const std::string&, const std::string&)> take,
-           const std::string& placeholder, const std::string& help) {
-    const std::string flag = names;
-    app_.add_option_function<std::string>(
-            names, [flag, take = std::move(take)](const std::string& text) { take(flag, text); }, help)
-        ->take_last()
-        ->type_name(placeholder);
-  }
-  void addBytes(const std::string& names, uint64_t& target, const std::string& help) {
-    add(
-        names, [&target](auto& flag, auto& text) { target = parseBytes(flag, text); }, "BYTES", help);
-  }
-  template <class Target>
-  void addInteger(const std::string& names, Target& target, int low, int high, const std::string& help) {
-    add(
-        names,
-        [&target, low, high](auto& flag, auto& text) {
-          target = static_cast<Target>(parseInteger(flag, text, low, high));
-        },
-        "N", help);
-  }
-
- private:
-  CLI::App& app_;
-};
 
 int parseRoot(const std::string& flag, const std::string& text) {
   if (text == "all" || text == "-1") return kAllRoots;
@@ -132,9 +89,8 @@ void addRunFlags(Flags& flags, Options& options) {
                    "after each iteration: 1 wait and barrier, 2 wait, 3 as 1 with the barrier not timed (default 0)");
   flags.addInteger("-C,--report_cputime", options.report_cpu_time, 0, 1, "1: show the host time of the launches alone");
   flags.addInteger("-S,--report_timestamps", options.report_timestamps, 0, 1, "1: end each line with date and time");
-  flags.add(
-      "-J,--output_file", [&options](auto&, auto& text) { options.json_path = text; }, "FILE",
-      "write the results as JSON; an existing file is kept, FILE.1 and so on is written");
+  flags.addText("-J,--output_file", options.json_path, "FILE",
+                "write the results as JSON; an existing file is kept, FILE.1 and so on is written");
 }
 
 void checkTogether(const Options& options) {
@@ -161,20 +117,12 @@ Options parseOptions(const std::string& program, int argc, const char* const* ar
   options.arguments.assign(argv, argv + argc);
   CLI::App app("Measures and checks one collective over a sweep of sizes.", program);
   app.footer(kFooter);
-  app.set_help_flag("-h,--help", "this text");
   Flags flags(app);
   addSizeFlags(flags, options);
   addLoopFlags(flags, options);
   addRunFlags(flags, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    options.help = true;
-    options.help_text = app.help();
-    return options;
-  } catch (const CLI::ParseError& error) {
-    failUsage("{} (-h lists the flags)", error.what());
-  }
+  options.help = !readCommandLine(app, argc, argv, &options.help_text);
+  if (options.help) return options;
   checkTogether(options);
   return options;
 }
