@@ -19,6 +19,9 @@ enum class TimeOver { Rank0 = 0, Average = 1, Min = 2, Max = 3 };
 // What the host does after each launch of the timed loop (a launch is one operation, or one group of --agg_iters).
 enum class Blocking { Never = 0, WaitAndBarrier = 1, Wait = 2, WaitTimedBarrierNot = 3 };
 
+// The library, or MPI in the programs that compare it: those have no devices, groups or threads.
+enum class Measured { Library, Mpi };
+
 struct Options {
   SizeRange sizes;
   int iters = 20;
@@ -43,6 +46,7 @@ struct Options {
 };
 
 // Throws UsageError that names flag, value and allowed range. `program` is the name shown in the help.
-Options parseOptions(const std::string& program, int argc, const char* const* argv);
+Options parseOptions(const std::string& program, int argc, const char* const* argv,
+                     Measured measured = Measured::Library);
 
 }  // namespace perf

@@ -47,14 +47,16 @@ Json describeSide(const Measurement& side, bool cpu_time) {
 JsonReport::JsonReport(const Options& options) : options_(options), file_("--output_file", options.json_path) {}
 
 void JsonReport::begin(const RunInfo& info) {
-  root_ = {{"version", kFormatVersion},
-           {"start_time", formatNow()},
-           {"args", options_.arguments},
-           {"nccl_version", info.library_version},
-           {"nccl_headers_version", info.headers_version},
-           {"config", describeConfig(options_)},
-           {"devices", Json::array()},
-           {"results", Json::array()}};
+  root_ = {{"version", kFormatVersion}, {"start_time", formatNow()}, {"args", options_.arguments}};
+  if (info.mpi_library.empty()) {
+    root_["nccl_version"] = info.library_version;
+    root_["nccl_headers_version"] = info.headers_version;
+  } else {
+    root_["mpi_library"] = info.mpi_library;
+  }
+  root_["config"] = describeConfig(options_);
+  root_["devices"] = Json::array();
+  root_["results"] = Json::array();
   for (const DeviceInfo& device : info.devices) {
     root_["devices"].push_back({{"rank", device.rank},
                                 {"group", 0},
