@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "error.h"
 #include "fabric_stream_receiver.h"
@@ -21,6 +23,7 @@ namespace {
 
 constexpr const char* kProgram = "fabric_stream";
 constexpr int kUsageStatus = 2;
+constexpr int kChildGraceMs = 3000;
 
 int report(const std::string& text, int status) {
   std::fputs(fmt::format("{}: {}\n", kProgram, text).c_str(), stderr);
@@ -67,11 +70,13 @@ int runReceiver(const StreamOptions& options, StreamLink& link, StreamReport& ta
   });
 }
 
-// The child is this process's alone, and has nothing to say when the parent is done.
+// The link is closed by now, which ends the child; it gets a moment to take the provider's things away with it.
 int endChild(pid_t child, int status) {
-  if (status != EXIT_SUCCESS) kill(child, SIGKILL);
   int child_status = 0;
-  if (waitpid(child, &child_status, 0) != child) return report(fmt::format("waitpid: {}", std::strerror(errno)), 1);
+  for (int wait_ms = 0; waitpid(child, &child_status, WNOHANG) == 0; wait_ms += 10) {
+    if (wait_ms == kChildGraceMs) kill(child, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   if (status != EXIT_SUCCESS || child_status == 0) return status;
   return report(fmt::format("the sender ended with status {:#x}", child_status), EXIT_FAILURE);
 }
@@ -88,8 +93,12 @@ int runBoth(const StreamOptions& options) {
     _exit(runSender(options, link, false));
   }
   close(childs);
-  StreamLink link(mine, fmt::format("the sender (process {})", child), options.timeout_s);
-  return endChild(child, runReceiver(options, link, table));
+  int status = EXIT_FAILURE;
+  {
+    StreamLink link(mine, fmt::format("the sender (process {})", child), options.timeout_s);
+    status = runReceiver(options, link, table);
+  }
+  return endChild(child, status);
 }
 
 int runOne(const StreamOptions& options) {
