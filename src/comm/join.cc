@@ -136,8 +136,9 @@ void Communicator::connect(Bootstrap& bootstrap, const Topology& topology, const
     throwIfFailed();
     return aborted();
   };
+  const runtime::DeviceProperties properties = runtime::deviceProperties(device_);
   wiring_ = std::make_unique<Wiring>(
-      WiringRequest{rank_, device_, runtime::deviceProperties(device_).isEmulated, topology, ring_, settings_,
+      WiringRequest{rank_, device_, properties.busId, properties.isEmulated, topology, ring_, settings_,
                     &report_->page(), describeRank, onNetworkError},
       bootstrap, failedOrAborted);
   exchange<Nothing>(bootstrap, [&] {

@@ -4,8 +4,10 @@
 
 #include <vector>
 
+#include "src/base/env.h"
 #include "src/base/interfaces.h"
 #include "src/comm/exchange.h"
+#include "src/topology/placement.h"
 #include "transport/fabric/module_loader.h"
 
 namespace rondo {
@@ -88,6 +90,8 @@ Wiring::Wiring(const WiringRequest& request, Bootstrap& bootstrap, const AbortPr
       fabric.report = request.report;
       fabric.proxy.device = request.device;
       fabric.proxy.spins = request.isEmulated ? kEmulatedSpins : kSpins;
+      const auto binding = env::flag("NCCL_IGNORE_CPU_AFFINITY", false) ? ProcessBinding::kIgnore : ProcessBinding::kRespect;
+      fabric.proxy.place = [place = placeDevice(request.busId, request.isEmulated), binding] { bindThreadNear(place, binding); };
       fabric.onError = request.onError;
       fabric_ = std::make_unique<FabricTransport>(fabric);
       all.fabric = fabric_->address();

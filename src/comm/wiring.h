@@ -21,6 +21,7 @@ namespace rondo {
 struct WiringRequest {
   int rank;
   int device;
+  uint64_t busId;  // of the device
   bool isEmulated;
   const Topology& topology;
   const Ring& ring;
