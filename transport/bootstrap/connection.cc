@@ -2,9 +2,13 @@
 // Copyright The Rondo Authors
 #include "transport/bootstrap/connection.h"
 
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "src/base/error.h"
@@ -14,6 +18,31 @@ namespace rondo {
 namespace {
 constexpr uint64_t kMaxFrameBytes = uint64_t{1} << 28;
 constexpr size_t kReadBytes = 65536;
+
+// An idle connection asks after 10 s, then every 5 s. The kernel's own verdict (over 10 minutes) comes after checkReach's.
+constexpr int kProbeAfterSeconds = 10;
+constexpr int kProbeEverySeconds = 5;
+constexpr int kMostProbes = 127;
+
+std::string describeEnd(int error) {
+  if (error == 0) return "has closed its connection";
+  if (error == ECONNRESET || error == EPIPE) return fmt::format("has closed its connection: {}", errnoText(error));
+  return fmt::format("is out of reach: {}", errnoText(error));
+}
+
+// How long the peer's host has not answered what this one has sent: data, probes of an idle connection, or probes of a
+// closed window.
+std::chrono::milliseconds silenceOf(int fd) {
+  tcp_info info{};
+  socklen_t bytes = sizeof(info);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return {};
+  // A process that is stopped lets the window close. Its host answers the probes of it, which become as rare as one in two
+  // minutes: only one without an answer counts.
+  int unsent = 0;
+  const bool queued = ioctl(fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
+  if (queued && info.tcpi_unacked == 0 && info.tcpi_probes == 0) return {};
+  return std::chrono::milliseconds(std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv));
+}
 }  // namespace
 
 Connection::Connection(EventLoop& loop, Fd fd, Callbacks callbacks)
@@ -106,7 +135,7 @@ void Connection::read() {
     }
     if (n < 0 && error == EINTR) continue;
     if (n < 0 && (error == EAGAIN || error == EWOULDBLOCK)) return;
-    return lose(n == 0 ? "connection closed" : errnoText(error));
+    return lose(describeEnd(n == 0 ? 0 : error));
   }
 }
 
@@ -115,7 +144,7 @@ void Connection::parse() {
   while (!closed() && !finishing_ && input_.size() - next >= sizeof(wire::FrameHeader)) {
     wire::FrameHeader header;
     std::memcpy(&header, input_.data() + next, sizeof(header));
-    if (header.bytes > kMaxFrameBytes) return lose("a message that is too long");
+    if (header.bytes > kMaxFrameBytes) return lose("has sent a message that is too long");
     if (input_.size() - next < sizeof(header) + header.bytes) break;
     const auto begin = input_.begin() + static_cast<ptrdiff_t>(next + sizeof(header));
     std::vector<char> payload(begin, begin + static_cast<ptrdiff_t>(header.bytes));
@@ -131,10 +160,24 @@ void Connection::parse() {
     input_.erase(input_.begin(), input_.begin() + static_cast<ptrdiff_t>(next));
 }
 
-void Connection::lose(const std::string& why) {
+// TCP_USER_TIMEOUT would do it for less, but also end the connection of a process that is stopped with a full window.
+void Connection::watchReach() {
+  const int on = 1;
+  setsockopt(fd_.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  setsockopt(fd_.get(), IPPROTO_TCP, TCP_KEEPIDLE, &kProbeAfterSeconds, sizeof(kProbeAfterSeconds));
+  setsockopt(fd_.get(), IPPROTO_TCP, TCP_KEEPINTVL, &kProbeEverySeconds, sizeof(kProbeEverySeconds));
+  setsockopt(fd_.get(), IPPROTO_TCP, TCP_KEEPCNT, &kMostProbes, sizeof(kMostProbes));
+}
+
+void Connection::checkReach(std::chrono::seconds silence) {
+  if (closed() || silenceOf(fd_.get()) < silence) return;
+  lose(fmt::format("is out of reach: no answer from its host for {} s: {}", silence.count(), errnoText(ETIMEDOUT)));
+}
+
+void Connection::lose(const std::string& what) {
   const auto onClosed = finishing_ ? nullptr : std::move(callbacks_.onClosed);
   close();
-  if (onClosed) onClosed(why);
+  if (onClosed) onClosed(what);
 }
 
 void Connection::drain(Clock::time_point deadline) {

@@ -5,6 +5,7 @@
 // take. Shared between its owner and its watch. Service thread only, except after detach: then the detaching thread's.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -19,9 +20,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   struct Callbacks {
     std::function<void(wire::FrameType, std::vector<char>)> onFrame;
-    // Once, when the peer has closed or reset the connection or broken the protocol. Everything that the peer sent
-    // before has come as frames. Not after close or finish.
-    std::function<void(const std::string& why)> onClosed;
+    // Once, when the peer has closed or reset the connection or broken the protocol, or is out of reach; what: which of
+    // these it "has" or "is", to follow its name. Everything that the peer sent before has come as frames. Not after close
+    // or finish.
+    std::function<void(const std::string& what)> onClosed;
   };
   using Payload = std::shared_ptr<const std::vector<char>>;
 
@@ -30,6 +32,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void send(wire::FrameType type, Payload payload);
   void send(wire::FrameType type, std::vector<char> payload = {});
+
+  // From now on the peer's host is asked for a sign of life while nothing is sent. It answers by itself, also for a
+  // process that is stopped. checkReach closes the connection when the host has been silent for this long.
+  void watchReach();
+  void checkReach(std::chrono::seconds silence);
 
   // Sends what is queued, then ends the stream and waits for the peer to close. Reads nothing more.
   void finish();
@@ -50,7 +57,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void parse();
   bool write();  // false: the connection is broken
   void watchFor();
-  void lose(const std::string& why);
+  void lose(const std::string& what);
 
   EventLoop& loop_;
   Fd fd_;

@@ -11,7 +11,13 @@ namespace rondo {
 
 namespace {
 constexpr std::chrono::milliseconds kSlice{50};
-}
+
+// How long a neighbour's host may be silent. A link that is down for 20 s and comes back does no harm: what was sent
+// meanwhile is sent again after 25 s at the latest, as TCP doubles its pauses, and the idle ask every 5 s. After 60 s it is
+// taken for gone.
+constexpr std::chrono::seconds kMostSilence{60};
+constexpr std::chrono::seconds kReachCheckPeriod{1};
+}  // namespace
 
 ControlTree::ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int rank, Fd listener,
                          ControlCallbacks callbacks)
@@ -43,7 +49,15 @@ void ControlTree::onStop() {
 
 void ControlTree::onTick(Clock::time_point now) {
   if (door_) door_->tick(now);
+  if (now >= nextReachCheck_) checkReach(now);
   if (callbacks_.onTick) callbacks_.onTick();
+}
+
+void ControlTree::checkReach(Clock::time_point now) {
+  nextReachCheck_ = now + kReachCheckPeriod;
+  for (auto& [peer, connection] : links_) connection->checkReach(kMostSilence);
+  // A watch goes when its link comes, so not while this loop runs.
+  for (auto& [peer, connection] : watches_) connection->checkReach(kMostSilence);
 }
 
 void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
@@ -65,15 +79,18 @@ void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
 // The watch ends with the child's process, whether it has looked at the connection or not.
 void ControlTree::watch(int child, Fd fd) {
   if (links_.contains(child)) return;
-  watches_[child] = Connection::open(loop_, std::move(fd),
-                                     {{}, [this, child](const std::string& why) { onClosed(child, why); }});
+  auto& connection = watches_[child];
+  connection = Connection::open(loop_, std::move(fd),
+                                {{}, [this, child](const std::string& what) { onClosed(child, what); }});
+  connection->watchReach();
 }
 
 void ControlTree::link(int peer, Fd fd) {
   links_[peer] =
       Connection::open(loop_, std::move(fd),
                        {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, std::move(payload)); },
-                        [this, peer](const std::string& why) { onClosed(peer, why); }});
+                        [this, peer](const std::string& what) { onClosed(peer, what); }});
+  links_[peer]->watchReach();
   if (const auto watch = watches_.find(peer); watch != watches_.end()) {
     watch->second->close();
     watches_.erase(watch);
@@ -191,16 +208,16 @@ bool ControlTree::isBehind(int rank, int peer) const {
   return peer > rank_ ? isInSubtree(rank, peer) : !isInSubtree(rank, rank_);
 }
 
-void ControlTree::onClosed(int peer, const std::string& why) {
+void ControlTree::onClosed(int peer, const std::string& what) {
   std::vector<int> lost;
   for (int rank = 0; rank < ranks_; ++rank) {
     if (states_[static_cast<size_t>(rank)] == State::kPresent && isBehind(rank, peer)) lost.push_back(rank);
   }
   if (lost.empty()) return;
   const bool peerHadLeft = states_[static_cast<size_t>(peer)] == State::kLeft;
-  const std::string text = peerHadLeft ? fmt::format("{} has ended before {} had left the communicator ({})",
-                                                     describe(peer), wire::rankText(lost), why)
-                                       : fmt::format("{} has closed its connection ({})", describe(peer), why);
+  const std::string text = peerHadLeft ? fmt::format("{} has ended before {} had left the communicator: it {}",
+                                                     describe(peer), wire::rankText(lost), what)
+                                       : fmt::format("{} {}", describe(peer), what);
   dropNeighbour(peer);
   spread({ncclRemoteError, peer, text}, peer);
   mark(lost, State::kLost, peer);  // they are out of reach for everyone on this side of the break

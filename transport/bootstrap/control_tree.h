@@ -71,10 +71,11 @@ class ControlTree : public EventHandler {
 
   void onGuest(Fd fd, const wire::Hello& hello);
   void onFrame(int peer, wire::FrameType type, std::vector<char> payload);
-  void onClosed(int peer, const std::string& why);
+  void onClosed(int peer, const std::string& what);
   void spread(const wire::ErrorReport& report, int from);
   void mark(const std::vector<int>& ranks, State state, int from);
   void flood(wire::FrameType type, const std::vector<char>& payload, int except);
+  void checkReach(Clock::time_point now);
   void publish();
   void advance();
   void deliver(std::vector<char> payload);
@@ -90,6 +91,7 @@ class ControlTree : public EventHandler {
   std::unique_ptr<Doorkeeper> door_;
   std::map<int, std::shared_ptr<Connection>> links_;
   std::map<int, std::shared_ptr<Connection>> watches_;  // to children that are not linked yet
+  Clock::time_point nextReachCheck_{};
   Fd watchedBy_;                                        // the parent's watch; only its end at our death matters
   TreeGather gather_;
   std::vector<State> states_;  // of each rank; only ever from kPresent to another

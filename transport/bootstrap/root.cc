@@ -46,7 +46,7 @@ void Root::onGuest(Fd fd, const wire::Hello& hello) {
   auto connection = Connection::open(loop_, std::move(fd), {});
   connection->setCallbacks(
       {[this, rank](wire::FrameType type, std::vector<char> payload) { onFrame(rank, type, std::move(payload)); },
-       [this, rank, key = connection.get()](const std::string& why) { onClosed(rank, key, why); }});
+       [this, rank, key = connection.get()](const std::string& what) { onClosed(rank, key, what); }});
   if (phase_ == Phase::kEnding) {
     told_.push_back(connection);
     return tellError(connection);
@@ -162,7 +162,7 @@ void Root::onGoodbye(Guest& guest) {
     end(std::chrono::seconds(1));
 }
 
-void Root::onClosed(int rank, const Connection* connection, const std::string& why) {
+void Root::onClosed(int rank, const Connection* connection, const std::string& what) {
   const auto entry = guests_.find(rank);
   if (phase_ == Phase::kEnding || entry == guests_.end() || entry->second.connection.get() != connection) return;
   Guest& guest = entry->second;
@@ -170,7 +170,7 @@ void Root::onClosed(int rank, const Connection* connection, const std::string& w
     guest.lostAt = Clock::now();
     return;
   }
-  failAll(ncclRemoteError, rank, fmt::format("{} died or gave up during init: {}", wire::describe(guest.hello), why));
+  failAll(ncclRemoteError, rank, fmt::format("{} died or gave up during init: it {}", wire::describe(guest.hello), what));
 }
 
 std::vector<int> Root::missing() const {

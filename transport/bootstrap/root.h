@@ -56,7 +56,7 @@ class Root : public EventHandler {
   void onFrame(int rank, wire::FrameType type, std::vector<char> payload);
   void onGather(Guest& guest, std::vector<char> entry);
   void onGoodbye(Guest& guest);
-  void onClosed(int rank, const Connection* connection, const std::string& why);
+  void onClosed(int rank, const Connection* connection, const std::string& what);
   void finishRound();
   void checkTimeout(Clock::time_point now);
   std::vector<Guest*> ownLast();
