@@ -21,7 +21,7 @@ packages() {
 }
 
 build_packages=(g++ cmake ninja-build libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev
-  openmpi-bin libopenmpi-dev python3)
+  openmpi-bin libopenmpi-dev libfabric-dev python3)
 test_packages=(iproute2)
 
 # More ranks than cores; Open MPI refuses to run as root unless told twice.
