@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
+#include "fabric_stream_contents.h"
+
 #include <algorithm>
 #include <cstring>
-
-#include "fabric_stream_side.h"
 
 namespace perf {
 namespace {

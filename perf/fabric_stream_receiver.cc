@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "error.h"
+#include "fabric_stream_contents.h"
 
 namespace perf {
 namespace {

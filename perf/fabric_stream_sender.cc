@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "error.h"
+#include "fabric_stream_contents.h"
 
 namespace perf {
 namespace {

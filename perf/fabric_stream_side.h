@@ -72,9 +72,4 @@ struct StreamSide {
   FabricRegion region;
 };
 
-// The contents that travel: 8-byte words made from their place, so that a misplaced or stale one is seen.
-void fillStream(char* buffer, uint64_t bytes);
-// How many of them differ; a last part of a word counts as one.
-uint64_t countWrongWords(const char* buffer, uint64_t bytes);
-
 }  // namespace perf
