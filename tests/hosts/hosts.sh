@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The Rondo Authors
 #
-# Several hosts on one machine: each has its own network, host name, processes, /dev/shm and System V memory, so that what
-# its ranks share with another host's goes over the network. The machine's own interfaces and routes are not touched.
+# Several hosts on one machine: each has its own network, host name, processes, /dev/shm and System V memory, so that
+# ranks of different hosts meet over the network only. The machine's own interfaces and routes are not touched.
 #
 #   hosts.sh run HOSTS PER_HOST PROGRAM ARGS...      PER_HOST ranks on each host, started by hand: RONDO_PERF_RANK,
 #                                                    RONDO_PERF_RANKS and RONDO_PERF_LOCAL_RANK are set, NCCL_COMM_ID is
@@ -11,12 +11,12 @@
 #   hosts.sh mpirun HOSTS PER_HOST PROGRAM ARGS...   the same under Open MPI (tagged output), started from one more host
 #                                                    that has no ranks, as from a cluster's login node
 #
-# The hosts are named host1, host2 ..., have the addresses 10.77.0.1, 10.77.0.2 ... on eth0, and an NCCL_HOSTID each. All
-# other variables reach the ranks. Settings of this script:
+# The hosts are named host1, host2 ..., have the addresses 10.77.0.1, 10.77.0.2 ... on eth0, and an NCCL_HOSTID each.
+# All other variables reach the ranks. Settings of this script:
 #   HOSTS_DEADLINE=SECONDS     after that long, ranks that still run are killed; default 300
 #   HOSTS_CYCLIC=1             rank r sits on host 1 + r mod HOSTS; default: ranks of a host follow each other
-#   HOSTS_LINK_DOWN=EVENTS     cables pulled while the ranks run: "HOST after SECONDS [for SECONDS]", several with commas,
-#                              such as "2 after 3 for 20,3 after 5"; without "for" for good. The host still has its
+#   HOSTS_LINK_DOWN=EVENTS     cables pulled while the ranks run: "HOST after SECONDS [for SECONDS]", several with
+#                              commas, such as "2 after 3 for 20,3 after 5"; without "for" for good. The host keeps its
 #                              address: what it sends is lost.
 #   HOSTS_MPIRUN=PROGRAM       Open MPI's mpirun, if another than the first in PATH
 #   HOSTS_MPIRUN_FLAGS=FLAGS   more flags for it
@@ -62,7 +62,8 @@ keepers=() started=()
 start_host() {
   local name=$1 fd
   shift
-  exec {fd}< <(exec setpriv --pdeathsig KILL unshare --net --mount --uts --ipc "$@" "$self" become-host "$name" </dev/null)
+  exec {fd}< <(exec setpriv --pdeathsig KILL \
+    unshare --net --mount --uts --ipc "$@" "$self" become-host "$name" </dev/null)
   keepers+=($!)
   read -r "host_pid[$name]" <&"$fd" || cannot "this machine does not allow the namespaces of a host"
   exec {fd}<&-
@@ -141,8 +142,9 @@ start_rank() {
   local host=$1 rank=$2 local_rank=$3 out
   shift 3
   exec {out}> >(exec sed -u "s/^/host$host rank $rank: /")
-  exec_inside host$host env NCCL_HOSTID="rondo-$$-host$host" NCCL_COMM_ID=10.77.0.1:$port RONDO_PERF_RANKS=$((hosts * per_host)) \
-    RONDO_PERF_RANK=$rank RONDO_PERF_LOCAL_RANK=$local_rank timeout -k 5 "$deadline" "$@" </dev/null >&$out 2>&1 {out}>&- &
+  exec_inside host$host env NCCL_HOSTID="rondo-$$-host$host" NCCL_COMM_ID=10.77.0.1:$port \
+    RONDO_PERF_RANKS=$((hosts * per_host)) RONDO_PERF_RANK=$rank RONDO_PERF_LOCAL_RANK=$local_rank \
+    timeout -k 5 "$deadline" "$@" </dev/null >&$out 2>&1 {out}>&- &
   started+=($!)
   exec {out}>&-
 }
@@ -167,7 +169,8 @@ run_by_hand() {
 # mpirun starts its daemons through 'hosts.sh enter HOST COMMAND...', in the place of ssh.
 run_under_mpirun() {
   local host list="" flags=() more=() status mpirun=${HOSTS_MPIRUN:-mpirun}
-  [[ $("$mpirun" --version 2>&1) =~ "Open MPI"|OpenRTE ]] || cannot "$mpirun is not Open MPI's (Debian package openmpi-bin)"
+  [[ $("$mpirun" --version 2>&1) =~ "Open MPI"|OpenRTE ]] ||
+    cannot "$mpirun is not Open MPI's (Debian package openmpi-bin)"
   start_host login
   plug login 10.77.0.254
   for ((host = 1; host <= hosts; ++host)); do
@@ -182,7 +185,8 @@ run_under_mpirun() {
     nsenter --target "${host_pid[login]}" --net --mount --uts --ipc --wdns="$PWD" \
     "$mpirun" --host "$list" -n $((hosts * per_host)) --tag-output --oversubscribe --bind-to none "${flags[@]}" \
     --mca plm rsh --mca plm_rsh_agent "hosts.sh enter" --mca plm_rsh_no_tree_spawn 1 --mca orte_tmpdir_base /dev/shm \
-    --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --mca pml ob1 --mca btl tcp,self "${more[@]}" "$@" </dev/null &
+    --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --mca pml ob1 --mca btl tcp,self \
+    "${more[@]}" "$@" </dev/null &
   started+=($!)
   wait $! 2>/dev/null
   status=$?
@@ -200,7 +204,8 @@ main() {
   mode=${1:-} hosts=${2:-} per_host=${3:-}
   [[ $mode =~ ^(run|mpirun)$ && $# -ge 4 ]] || fail_usage "usage: hosts.sh run|mpirun HOSTS PER_HOST PROGRAM ARGS..."
   [[ $hosts =~ ^[0-9]+$ ]] && ((hosts >= 1 && hosts <= 200)) || fail_usage "HOSTS=$hosts: must be from 1 to 200"
-  [[ $per_host =~ ^[0-9]+$ ]] && ((per_host >= 1 && per_host <= 200)) || fail_usage "PER_HOST=$per_host: must be from 1 to 200"
+  [[ $per_host =~ ^[0-9]+$ ]] && ((per_host >= 1 && per_host <= 200)) ||
+    fail_usage "PER_HOST=$per_host: must be from 1 to 200"
   deadline=${HOSTS_DEADLINE:-300} cyclic=${HOSTS_CYCLIC:-0}
   [[ $deadline =~ ^[1-9][0-9]*$ ]] || fail_usage "HOSTS_DEADLINE=$deadline: must be whole seconds, 1 or more"
   IFS=, read -ra events <<<"${HOSTS_LINK_DOWN:-}"

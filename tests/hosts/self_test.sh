@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The Rondo Authors
 #
-# Tests of hosts.sh itself: hosts are apart and reach each other, failures and deadlines show, cables can be pulled, nothing
-# is left behind. Exit status 77: this machine does not allow it.
+# Tests of hosts.sh itself: hosts are apart and reach each other, failures and deadlines show, cables can be pulled,
+# nothing is left behind. Exit status 77: this machine does not allow it.
 set -uo pipefail
 here=$(dirname "$(realpath "$0")")
 export HOSTS_DEADLINE=60
@@ -28,8 +28,8 @@ hosts run 1 1 true
 expect "one rank" ended_with 0
 
 # Host name, address, first process, and what each finds in /dev/shm after all have been there.
-look='touch /dev/shm/$(hostname); until ip -br addr show eth0 | grep -q 10.77; do sleep 0.1; done
-  echo $(hostname) $(ip -br -4 addr show eth0 | grep -o "10[^ /]*") local $RONDO_PERF_LOCAL_RANK of $RONDO_PERF_RANKS: $(ls /dev/shm)'
+look='touch /dev/shm/$(hostname); address=$(ip -br -4 addr show eth0 | grep -o "10[^ /]*")
+  echo $(hostname) $address local $RONDO_PERF_LOCAL_RANK of $RONDO_PERF_RANKS: $(ls /dev/shm)'
 hosts run 3 2 bash -c "$look"
 for line in "host1 rank 0: host1 10.77.0.1 local 0 of 6: host1" "host1 rank 1: host1 10.77.0.1 local 1 of 6: host1" \
   "host2 rank 2: host2 10.77.0.2 local 0 of 6: host2" "host3 rank 5: host3 10.77.0.3 local 1 of 6: host3"; do
@@ -66,10 +66,12 @@ HOSTS_LINK_DOWN="3 after 1" hosts run 2 1 true
 expect "a cable that is not there" ended_with 2
 
 if command -v "${HOSTS_MPIRUN:-mpirun}" >/dev/null; then
-  hosts mpirun 3 2 bash -c 'touch /dev/shm/seen; echo $OMPI_COMM_WORLD_RANK on $(hostname) $(ls /dev/shm | grep seen) $NCCL_HOSTID'
+  hosts mpirun 3 2 bash -c \
+    'touch /dev/shm/$(hostname); echo $OMPI_COMM_WORLD_RANK on $(cd /dev/shm; echo host*) $NCCL_HOSTID'
   if [ $status != 77 ]; then
     for rank in 0 1 2 3 4 5; do
-      expect "rank $rank under mpirun" grep -qE "^\[1,$rank\]<stdout>:$rank on host$((rank / 2 + 1)) seen rondo-" <<<"$output"
+      line="^\[1,$rank\]<stdout>:$rank on host$((rank / 2 + 1)) rondo-"
+      expect "rank $rank under mpirun" grep -qE "$line" <<<"$output"
     done
     hosts mpirun 2 1 bash -c 'exit $((OMPI_COMM_WORLD_RANK * 5))'
     expect "a rank's status under mpirun" ended_with 5
@@ -79,8 +81,10 @@ fi
 # However it is killed, no process stays: these ranks would sleep for long.
 for signal in INT TERM KILL; do
   nap=$((100000 + $$)).$RANDOM
-  python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
-    "$here/hosts.sh" run 2 2 sleep $nap 2>/dev/null &
+  # Past what bash does to what it starts in the background: that ignores SIGINT.
+  python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$here/hosts.sh" run 2 2 sleep $nap 2>/dev/null &
   until [ "$(pgrep -fxc "sleep $nap")" = 4 ]; do sleep 0.1; done
   kill -$signal $!
   wait $! 2>/dev/null
