@@ -22,7 +22,7 @@ packages() {
 
 build_packages=(g++ cmake ninja-build pkg-config libboost-context-dev libfmt-dev libhwloc-dev libfabric-dev libcli11-dev
   nlohmann-json3-dev libgtest-dev openmpi-bin libopenmpi-dev python3)
-test_packages=(iproute2)
+test_packages=(iproute2 procps)
 
 # More ranks than cores; Open MPI refuses to run as root unless told twice.
 export OMPI_MCA_rmaps_base_oversubscribe=1
