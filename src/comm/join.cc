@@ -29,6 +29,12 @@ struct RankRecord {
 
 struct Nothing {};
 
+// What a rank calls its host: others may have the same name, or NCCL_HOSTID may make two of one.
+std::string hostText() {
+  const auto given = env::text("NCCL_HOSTID");
+  return given ? fmt::format("{} (NCCL_HOSTID={})", hostName(), *given) : hostName();
+}
+
 void checkVersions(const std::vector<RankRecord>& records) {
   for (size_t rank = 0; rank < records.size(); ++rank) {
     if (records[rank].version != records[0].version) {
@@ -43,8 +49,8 @@ void checkReachable(const std::vector<RankRecord>& records, const Topology& topo
   for (uint32_t rank = 1; rank < topology.ranks(); ++rank) {
     if (topology.sameHost(0, rank)) continue;
     fail(ncclInvalidUsage,
-         "rank 0 is on host {} and rank {} on host {}: this version connects ranks of one host only (NCCL_HOSTID, if "
-         "set, must be the same)",
+         "rank 0 is on host {} and rank {} on host {}: this version connects ranks of one host only, and NCCL_HOSTID, "
+         "where it is set, must be the same",
          records[0].host, rank, records[rank].host);
   }
 }
@@ -109,7 +115,7 @@ void Communicator::join(Bootstrap& bootstrap) {
     record.settings = readSettings(record.limits, config_.minChannels, config_.maxChannels);
     record.location = {hostIdentity(), runtime::deviceProperties(device_).busId};
     record.id = randomBits();
-    std::strncpy(record.host, hostName().c_str(), sizeof(record.host) - 1);
+    hostText().copy(record.host, sizeof(record.host) - 1);
     return record;
   });
   checkVersions(records);
