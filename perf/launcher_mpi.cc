@@ -21,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 // Communicators are asked this often: rarely enough not to disturb the measurement.
 constexpr auto kAskEvery = std::chrono::milliseconds(1);
+// How much later than MPI a communicator may notice that a process is dead. It says more about it.
+constexpr auto kNoticeTime = std::chrono::seconds(1);
 // How long a process that has failed lets the others tell what they have found, before it ends them.
 constexpr auto kTellTime = std::chrono::seconds(2);
 // How long ending the others may take: with some of them dead an MPI may wait for ever.
@@ -32,6 +34,8 @@ class MpiLauncher : public Launcher {
     int provided = 0;
     // Another level than the one asked for is still enough: only the main thread calls MPI.
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    // MPI's default is to end all processes at once, before they can tell what they have found.
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &process_);
     MPI_Comm_size(MPI_COMM_WORLD, &processes_);
     MPI_Comm host;
@@ -55,7 +59,7 @@ class MpiLauncher : public Launcher {
         std::snprintf(message.text, sizeof(message.text), "%s", last ? last : "");
       }
     }
-    MPI_Bcast(&message, sizeof(message), MPI_BYTE, 0, MPI_COMM_WORLD);
+    check(MPI_Bcast(&message, sizeof(message), MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
     if (message.result != ncclSuccess) {
       throw Failure(fmt::format("ncclGetUniqueId failed on the first process: {} / {}",
                                 ncclGetErrorString(message.result), message.text));
@@ -80,15 +84,16 @@ class MpiLauncher : public Launcher {
 
   void barrier() override {
     MPI_Request request;
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    wait(request);
+    check(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
+    wait(request, "MPI_Ibarrier");
   }
 
   void reduce(std::span<double> values, Reduce kind) override {
     MPI_Request request;
-    MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, operation(kind),
-                   MPI_COMM_WORLD, &request);
-    wait(request);
+    check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, operation(kind),
+                         MPI_COMM_WORLD, &request),
+          "MPI_Iallreduce");
+    wait(request, "MPI_Iallreduce");
   }
 
  protected:
@@ -103,11 +108,23 @@ class MpiLauncher : public Launcher {
   }
 
  private:
-  void wait(MPI_Request request) const {
+  void check(int code, const char* call) const {
+    if (code == MPI_SUCCESS) return;
+    for (const Clock::time_point end = Clock::now() + kNoticeTime; Clock::now() < end && !comms_.empty();) {
+      for (const ncclComm_t comm : comms_) checkCommunicator(comm);
+      std::this_thread::sleep_for(kAskEvery);
+    }
+    char text[MPI_MAX_ERROR_STRING + 1] = "";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    throw Failure(fmt::format("{}: {}", call, text));
+  }
+
+  void wait(MPI_Request request, const char* call) const {
     Clock::time_point ask_at = Clock::now() + kAskEvery;
     for (;;) {
       int done = 0;
-      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
       if (done) return;
       if (Clock::now() >= ask_at) {
         for (const ncclComm_t comm : comms_) checkCommunicator(comm);

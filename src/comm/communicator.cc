@@ -33,11 +33,14 @@ ncclResult_t Communicator::asyncError() const {
 }
 
 // The first error wins; every wait of the kernels ends. During init no kernel runs, and enter() throws the error.
-void Communicator::fail(ncclResult_t code, const std::string& text) {
+void Communicator::fail(ncclResult_t code, const std::string& what) {
+  std::string text = what;
   {
     std::lock_guard lock(errorMutex_);
     if (error_ != ncclSuccess) return;
     error_ = code;
+    // Once init is over the wiring stands.
+    if (entered_ && wiring_) text += wiring_->describe();
     errorText_ = text;
     if (!entered_) return;
   }

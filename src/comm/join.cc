@@ -3,8 +3,6 @@
 //
 // How a communicator is made: ranks meet and connect the control plane, then over it compare settings, allocate and map
 // FIFOs.
-#include <cstring>
-
 #include "src/base/env.h"
 #include "src/base/error.h"
 #include "src/base/host.h"
@@ -17,7 +15,7 @@
 namespace rondo {
 namespace {
 
-constexpr uint32_t kProtocolVersion = 1;  // of what ranks exchange and of the FIFO
+constexpr uint32_t kProtocolVersion = 2;  // of what ranks exchange and of the FIFO
 
 struct RankRecord {
   uint32_t version;
@@ -25,7 +23,6 @@ struct RankRecord {
   DeviceLimits limits;
   Location location;
   uint64_t id;  // rank 0's becomes the communicator's
-  char host[64];
 };
 
 struct Nothing {};
@@ -100,7 +97,6 @@ void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
     const runtime::DeviceProperties properties = runtime::deviceProperties(device_);
     record.location = locate(properties.busId, properties.isEmulated);
     record.id = randomBits();
-    std::strncpy(record.host, hostName().c_str(), sizeof(record.host) - 1);
     return record;
   });
   checkVersions(records);

@@ -40,6 +40,9 @@ class Wiring {
   Fifo sendFifo(uint32_t channel) const;
   Word* endedWord(uint32_t channel) const { return fabric_ ? fabric_->endedWord(channel) : nullptr; }
 
+  // For errors: "; network from rank 0 (host:pid) by tcp;ofi_rxm (write)", or nothing where there is none.
+  std::string describe() const { return fabric_ ? "; network " + fabric_->describe() : ""; }
+
   void noteLaunch(uint32_t channels) {
     if (fabric_) fabric_->noteLaunch(channels);
   }

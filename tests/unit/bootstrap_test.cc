@@ -13,6 +13,7 @@
 #include <memory>
 #include <thread>
 
+#include "src/base/host.h"
 #include "src/base/socket.h"
 #include "tests/unit/child_process.h"
 #include "tests/unit/rank_threads.h"
@@ -118,11 +119,22 @@ TEST_F(BootstrapTest, ArgumentsAreChecked) {
   expectEveryError(runRanks(1, [&](int) { createUniqueId(); }), ncclInvalidArgument, "from 1 to 86400");
 }
 
-TEST_F(BootstrapTest, IdIsZeroBehindItsAddress) {
+TEST_F(BootstrapTest, IdIsZeroBehindItsAddressAndMaker) {
   const ncclUniqueId id = createUniqueId();
-  const size_t used = 24 + decodeId(id).address.size();
+  EXPECT_EQ(decodeId(id).maker, processName());
+  const size_t used = 24 + decodeId(id).address.size() + 1 + decodeId(id).maker.size();
   for (size_t i = used; i < sizeof(id.internal); ++i) EXPECT_EQ(id.internal[i], 0);
   EXPECT_NE(decodeId(id).secret, decodeId(createUniqueId()).secret);
+}
+
+TEST_F(BootstrapTest, MakerIsCutWhereTheAddressTakesTheRoom) {
+  for (const size_t bytes : {size_t{50}, size_t{95}, size_t{102}, size_t{103}}) {
+    const IdContent content{true, 7, std::string(bytes, 'a'), "somehost:12345"};
+    const IdContent decoded = decodeId(encodeId(content));
+    EXPECT_EQ(decoded.address, content.address);
+    EXPECT_EQ(decoded.maker, content.maker.substr(0, 103 - bytes));
+  }
+  EXPECT_THROW(encodeId({true, 7, std::string(104, 'a'), ""}), Error);
 }
 
 TEST_F(BootstrapTest, RankGivenTwice) {
@@ -253,6 +265,51 @@ TEST_F(BootstrapTest, KilledProcessIsNamed) {
     });
     killer.join();
     expectEveryError(errors, ncclRemoteError, fmt::format(":{}) died or gave up during init", child.pid()));
+  }
+}
+
+// The process that made the id is killed while the others wait for a rank that does not come, or are in an exchange.
+TEST_F(BootstrapTest, KilledMakerOfTheIdIsNamed) {
+  for (const int ranks : {3, 4}) {
+    ChildProcess child([&] {
+      const ncclUniqueId id = createUniqueId();
+      for (const char byte : id.internal) std::printf("%d\n", byte);
+      std::fflush(stdout);
+      const auto bootstrap = join(id, 0, ranks);
+      ::pause();
+    });
+    ncclUniqueId id;
+    for (char& byte : id.internal) byte = static_cast<char>(std::stoi(child.readLine()));
+    std::thread killer([&] {
+      std::this_thread::sleep_for(500ms);
+      child.kill(SIGKILL);
+    });
+    const auto errors = runRanks(2, [&](int thread) { exchange(*join(id, thread + 1, ranks)); });
+    killer.join();
+    for (const auto& error : errors) {
+      ASSERT_TRUE(error);
+      EXPECT_EQ(error->code(), ncclRemoteError);
+      EXPECT_NE(error->text().find(fmt::format(":{}, which made the unique id", child.pid())), std::string::npos)
+          << error->text();
+    }
+  }
+}
+
+TEST_F(BootstrapTest, KilledRankAtAFixedAddressIsNamedSoon) {
+  for (const int victim : {0, 1}) {
+    setenv("NCCL_COMM_ID", fmt::format("127.0.0.1:{}", freePort()).c_str(), 1);
+    const ncclUniqueId id = createUniqueId();
+    ChildProcess child([&] { join(id, victim, 4); });
+    Clock::time_point killed;
+    std::thread killer([&] {
+      std::this_thread::sleep_for(700ms);
+      child.kill(SIGKILL);
+      killed = Clock::now();
+    });
+    const auto errors = runRanks(2, [&](int thread) { join(id, thread == 0 ? 1 - victim : 2, 4); });
+    killer.join();
+    EXPECT_LT(Clock::now() - killed, 8s);
+    expectEveryError(errors, ncclRemoteError, fmt::format("rank {} ", victim));
   }
 }
 

@@ -32,7 +32,8 @@ class Bootstrap {
 // Asked every 50 ms by each wait; true ends it with Error(ncclInvalidUsage). Empty: never.
 using AbortPredicate = std::function<bool()>;
 
-// Opens the meeting point in this process; with NCCL_COMM_ID set only encodes that address, and rank 0 opens it.
+// Opens the meeting point in this process; with NCCL_COMM_ID set only encodes that address, and rank 0 opens it. Until
+// its ranks come, or the process ends, an id holds a port and the service thread.
 ncclUniqueId createUniqueId();
 
 // Waits until all ranks have come, for RONDO_INIT_TIMEOUT seconds. Errors, all told to every rank that has connected:

@@ -11,6 +11,7 @@
 #include "src/base/error.h"
 #include "src/base/host.h"
 #include "src/base/interfaces.h"
+#include "src/base/log.h"
 #include "src/base/socket.h"
 #include "transport/bootstrap/control_tree.h"
 #include "transport/bootstrap/event_loop.h"
@@ -162,6 +163,7 @@ void tellFailure(ControlTree& tree, int rank, const Error& error) {
 ControlPlane::ControlPlane(Bootstrap& bootstrap, ControlCallbacks callbacks, const AbortPredicate& aborted)
     : pid_(getpid()), rank_(bootstrap.rank()), ranks_(bootstrap.size()) {
   Members members(bootstrap);
+  log::info(log::kInit | log::kBootstrap, "Bootstrap: rank {} knows the addresses of {} ranks", rank_, ranks_);
   const auto hellos = members.hellos();
   EventLoop& loop = EventLoop::get();
   tree_ = std::make_shared<ControlTree>(loop, hellos, rank_, members.takeListener(), std::move(callbacks));

@@ -14,8 +14,9 @@ namespace {
 // How long a root that has failed stays to tell late ranks why. Short where the next job waits for the port.
 constexpr std::chrono::seconds kLinger{10};
 constexpr std::chrono::seconds kFixedLinger{1};
-// How long a root at a fixed address waits for the successor of a rank that died: it may have been a former job's.
-constexpr std::chrono::seconds kSuccessorTime{10};
+// How long a root at a fixed address waits for the successor of a rank that died: it may have been a former job's on its
+// way out. A rank that is killed is told to the others within this time.
+constexpr std::chrono::seconds kSuccessorTime{4};
 
 }  // namespace
 
@@ -28,6 +29,11 @@ Root::Root(EventLoop& loop, Fd listener, RootOptions options)
 
 void Root::abandon() {
   if (phase_ == Phase::kCollecting) failAll(ncclRemoteError, 0, "rank 0 gave up its init");
+}
+
+// An id that nobody uses costs next to nothing. The doorkeeper is fine with a second.
+std::chrono::milliseconds Root::tickPeriod() const {
+  return std::chrono::milliseconds(phase_ == Phase::kCollecting && ranks_ == 0 ? 1000 : 50);
 }
 
 void Root::onStart() {

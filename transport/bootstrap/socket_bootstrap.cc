@@ -31,7 +31,8 @@ using std::chrono::seconds;
 constexpr seconds kAnswerGrace{10};
 // How long a passing fault of the network (no route yet) is tried again.
 constexpr seconds kNetworkPatience{10};
-constexpr seconds kSuccessorPatience{8};  // a killed rank 0 is reported within 10 s
+// At a fixed address a rank 0 that went without a word may have been a former job's: how long its successor is waited for.
+constexpr seconds kSuccessorPatience{5};
 // How long rank 0 tries again when the port of NCCL_COMM_ID is taken: the job before may be on its way out.
 constexpr seconds kPortPatience{15};
 
@@ -118,29 +119,34 @@ class SocketBootstrap : public Bootstrap {
     return passing && Clock::now() < started_ + kNetworkPatience;
   }
 
+  // Who serves the bootstrap, and where.
+  std::string server() const {
+    if (id_.fixedAddress) return fmt::format("rank 0 at NCCL_COMM_ID={}", id_.address);
+    return fmt::format("the process {}, which made the unique id, at {}", id_.maker, id_.address);
+  }
+
   [[noreturn]] void failConnect(const IoResult& result, bool connected) const {
     if (lost_ != Clock::time_point::max())
-      fail(ncclRemoteError, "rank {} lost rank 0 at NCCL_COMM_ID={} during init: its process has ended", rank_, id_.address);
+      fail(ncclRemoteError, "rank {} lost {} during init: its process has ended", rank_, server());
+    if (connected && result.status == IoResult::Status::kTimedOut) failSilent();
     if (id_.fixedAddress)
-      fail(ncclRemoteError, "rank {} cannot reach rank 0 at NCCL_COMM_ID={} within {} s (RONDO_INIT_TIMEOUT): {}: {}",
-           rank_, id_.address, timeout_.count(), connected ? "recv" : "connect", result.text());
-    if (connected && result.status == IoResult::Status::kTimedOut)
-      fail(ncclRemoteError, "rank {}: no answer from the bootstrap at {} within {} s", rank_, id_.address,
-           (timeout_ + kAnswerGrace).count());
+      fail(ncclRemoteError, "rank {} cannot reach {} within {} s (RONDO_INIT_TIMEOUT): {}: {}", rank_, server(),
+           timeout_.count(), connected ? "recv" : "connect", result.text());
     if (connected || result.error == ECONNREFUSED)
-      fail(ncclInvalidUsage,
-           "rank {} cannot join at {}: {}: {}; the unique id is already used, or the process that made it has ended",
-           rank_, id_.address, connected ? "recv" : "connect", result.text());
-    fail(ncclSystemError, "rank {} cannot reach the bootstrap at {}: connect: {}", rank_, id_.address, result.text());
+      fail(returns_ > 0 ? ncclRemoteError : ncclInvalidUsage,
+           "rank {} {} {}: {}: {}; {}", rank_, returns_ > 0 ? "lost" : "cannot join", server(),
+           connected ? "recv" : "connect", result.text(), "the id is already used, or the process has ended");
+    fail(ncclSystemError, "rank {} cannot reach {}: connect: {}", rank_, server(), result.text());
   }
 
   [[noreturn]] void failLost(const IoResult& result) const {
-    if (result.status == IoResult::Status::kTimedOut)
-      fail(ncclRemoteError, "rank {}: no answer from the bootstrap at {} within {} s", rank_, id_.address,
-           (timeout_ + kAnswerGrace).count());
-    fail(ncclRemoteError,
-         "rank {} lost the bootstrap at {} during init: recv: {}; the process that serves it has ended", rank_,
-         id_.address, result.text());
+    if (result.status == IoResult::Status::kTimedOut) failSilent();
+    fail(ncclRemoteError, "rank {} lost {} during init: recv: {}; its process has ended", rank_, server(),
+         result.text());
+  }
+
+  [[noreturn]] void failSilent() const {
+    fail(ncclRemoteError, "rank {}: no answer from {} within {} s", rank_, server(), (timeout_ + kAnswerGrace).count());
   }
 
   // Receives the next frame's header; an error frame is thrown.
@@ -233,6 +239,7 @@ ncclUniqueId createUniqueId() {
   Fd listener = listenOnInterface();
   content.secret = randomBits();
   content.address = SocketAddress::ofSocket(listener.get()).text();
+  content.maker = processName();
   const ncclUniqueId id = encodeId(content);
   startRoot(std::move(listener), content);
   return id;

@@ -12,7 +12,7 @@ namespace rondo {
 namespace {
 
 constexpr char kMagic[8] = {'R', 'O', 'N', 'D', 'O', 'I', 'D', '\0'};
-constexpr uint32_t kIdVersion = 1;
+constexpr uint32_t kIdVersion = 2;
 constexpr uint32_t kFixedAddress = 1;
 
 struct IdBytes {
@@ -20,7 +20,7 @@ struct IdBytes {
   uint32_t version;
   uint32_t flags;
   uint64_t secret;
-  char address[104];
+  char address[104];  // and behind its end the maker
 };
 static_assert(sizeof(IdBytes) == sizeof(ncclUniqueId));
 
@@ -35,7 +35,9 @@ ncclUniqueId encodeId(const IdContent& content) {
   if (content.address.size() >= sizeof(bytes.address))
     fail(ncclInvalidArgument, "the address \"{}\" is too long for a unique id: at most {} characters", content.address,
          sizeof(bytes.address) - 1);
-  std::copy(content.address.begin(), content.address.end(), bytes.address);
+  char* rest = std::copy(content.address.begin(), content.address.end(), bytes.address) + 1;
+  const char* end = bytes.address + sizeof(bytes.address);
+  if (rest < end) content.maker.copy(rest, static_cast<size_t>(end - rest));
   ncclUniqueId id;
   std::memcpy(&id, &bytes, sizeof(id));
   return id;
@@ -51,7 +53,10 @@ IdContent decodeId(const ncclUniqueId& id) {
   const size_t length = strnlen(bytes.address, sizeof(bytes.address));
   if (length == 0 || length == sizeof(bytes.address) || bytes.flags > kFixedAddress)
     fail(ncclInvalidArgument, "the unique id is damaged");
-  return {bytes.flags == kFixedAddress, bytes.secret, std::string(bytes.address, length)};
+  const size_t room = sizeof(bytes.address) - length - 1;
+  const char* maker = bytes.address + length + 1;
+  return {bytes.flags == kFixedAddress, bytes.secret, std::string(bytes.address, length),
+          std::string(maker, strnlen(maker, room))};
 }
 
 uint64_t secretOf(const std::string& address) {

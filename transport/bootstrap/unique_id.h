@@ -15,6 +15,7 @@ struct IdContent {
   bool fixedAddress = false;  // from NCCL_COMM_ID: rank 0 listens there
   uint64_t secret = 0;
   std::string address;  // as SocketAddress::resolve reads it
+  std::string maker;    // "host:pid" of the process that serves the address, for texts; cut where there is no room
 };
 
 ncclUniqueId encodeId(const IdContent& content);

@@ -184,8 +184,10 @@ void FabricTransport::connect(const FabricAddress* previous, const FabricAddress
       } catch (const Error& error) {
         throw Error(error.code(), fmt::format("network to {}: {}", name, error.text()));
       }
-      log::info(log::kInit | log::kNet, "{} {} via NET/Fabric/{}", role == Role::kSender ? "to" : "from", name,
-                direction.endpoints[i]->describe());
+      const char* way = role == Role::kSender ? "to" : "from";
+      const std::string provider = direction.endpoints[i]->describe();
+      log::info(log::kInit | log::kNet, "{} {} via NET/Fabric/{}", way, name, provider);
+      if (i == 0) description_ += fmt::format("{}{} {} by {}", description_.empty() ? "" : ", ", way, name, provider);
       client_->add(std::make_unique<Kind>(std::move(direction.endpoints[i]), fifosOf(direction, role, i), name));
     }
   };

@@ -72,6 +72,9 @@ class FabricTransport {
   // Where kernels tell that they have ended on the channel (ChannelState::ended).
   Word* endedWord(uint32_t channel) const;
 
+  // "to rank 2 (host:pid) by tcp;ofi_rxm (write), from rank 0 (host:pid) by shm (write)". Any thread, after connect.
+  const std::string& describe() const { return description_; }
+
   // A kernel is about to be launched on channels 0 to count - 1.
   void noteLaunch(uint32_t count);
 
@@ -97,6 +100,7 @@ class FabricTransport {
   runtime::PinnedMemory words_;
   Direction receive_;
   Direction send_;
+  std::string description_;
   std::shared_ptr<fabric::Proxy> proxy_;
   std::shared_ptr<Client> client_;
 };
