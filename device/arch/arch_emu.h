@@ -63,12 +63,12 @@ class Reconverge {
 template <Scope scope>
 uint64_t loadRelaxed(const Word& word, Site site = Site::here()) {
   emu::point(site);
-  return __atomic_load_n(&word.value, __ATOMIC_RELAXED);
+  return emu::noteLoad(word.value, __atomic_load_n(&word.value, __ATOMIC_RELAXED));
 }
 template <Scope scope>
 uint64_t loadAcquire(const Word& word, Site site = Site::here()) {
   emu::point(site);
-  return __atomic_load_n(&word.value, __ATOMIC_ACQUIRE);
+  return emu::noteLoad(word.value, __atomic_load_n(&word.value, __ATOMIC_ACQUIRE));
 }
 template <Scope scope>
 void storeRelaxed(Word& word, uint64_t value, Site site = Site::here()) {
@@ -124,7 +124,8 @@ T* blockShared() {
 
 inline Pair64 load128(const Pair64* from, Site site = Site::here()) {
   emu::point(site);
-  return {__atomic_load_n(&from->low, __ATOMIC_RELAXED), __atomic_load_n(&from->high, __ATOMIC_RELAXED)};
+  return {emu::noteLoad(from->low, __atomic_load_n(&from->low, __ATOMIC_RELAXED)),
+          emu::noteLoad(from->high, __atomic_load_n(&from->high, __ATOMIC_RELAXED))};
 }
 inline void store128(Pair64* to, Pair64 value, Site site = Site::here()) {
   emu::point(site);

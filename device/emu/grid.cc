@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "device/emu/idle_help.h"
+
 namespace rondo::emu {
 
 constinit thread_local Lane* currentLane __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -22,35 +24,40 @@ void runLane(void* kernel) {
   lane.fiber.finish();
 }
 
-// What a kernel's thread does after rounds in which no lane stored anything: the peers it waits for may need this core.
+// What a kernel's thread does after a round in which no lane stored anything: the peers it waits for may need this core.
+// It helps those (idle_help.h), and returns when a word that the round had loaded has changed, or after a nap: lanes also
+// look at the clock.
 class Backoff {
  public:
-  void reset() { rounds_ = 0; }
-  void wait() {
-    ++rounds_;
-    if (rounds_ <= kYields) {
-      sched_yield();
-      return;
+  void reset() { naps_ = 0; }
+  void wait(const WatchList& watches) {
+    for (unsigned i = 0; i < kYields; ++i) {
+      if (watches.changed()) return;
+      if (helpOthers()) {
+        i = 0;
+      } else {
+        sched_yield();
+      }
     }
-    const long sleep_ns = rounds_ <= kShortSleeps ? 5'000 : (rounds_ <= kLongSleeps ? 50'000 : 200'000);
-    const timespec duration{0, sleep_ns};
+    ++naps_;
+    const long nap_ns = naps_ <= kShortNaps ? 5'000 : (naps_ <= kLongNaps ? 50'000 : 200'000);
+    const timespec duration{0, nap_ns};
     nanosleep(&duration, nullptr);
   }
 
  private:
-  static constexpr unsigned kYields = 30;
-  static constexpr unsigned kShortSleeps = kYields + 500;
-  static constexpr unsigned kLongSleeps = kShortSleeps + 500;
-  unsigned rounds_ = 0;
+  static constexpr unsigned kYields = 50;
+  static constexpr unsigned kShortNaps = 500;
+  static constexpr unsigned kLongNaps = kShortNaps + 500;
+  unsigned naps_ = 0;
 };
 
 }  // namespace
 
-Block::Block(const GridSpec& spec, const Grid& grid, unsigned index, uint64_t* moved)
-    : grid_(grid), index_(index), moved_(moved) {
+Block::Block(const GridSpec& spec, Grid& grid, unsigned index) : grid_(grid), index_(index) {
   const unsigned waves = spec.threads / spec.waveSize;
   for (unsigned i = 0; i < waves; ++i)
-    waves_.emplace_back(*this, i, spec.waveSize, i < spec.laneWaves, spec.model, moved);
+    waves_.emplace_back(*this, i, spec.waveSize, i < spec.laneWaves, spec.model, grid);
   states_.assign(waves, WaveState::kPaused);
   shared_.reset(static_cast<char*>(::operator new[](kSharedMemoryBytes, std::align_val_t{128})));
 }
@@ -67,7 +74,7 @@ bool Block::run() {
     atBarrier += states_[i] == WaveState::kAtBlockBarrier;
   }
   if (atBarrier > 0 && atBarrier == alive) {
-    ++*moved_;
+    ++grid_.moved;
     for (size_t i = 0; i < waves_.size(); ++i) {
       if (states_[i] != WaveState::kAtBlockBarrier) continue;
       waves_[i].leaveBlockBarrier();
@@ -78,20 +85,21 @@ bool Block::run() {
 }
 
 void runGrid(const GridSpec& spec, const std::function<void()>& kernel) {
-  Grid grid{spec};
+  Grid grid{spec, 0, {}};
   std::deque<Block> blocks;
   for (unsigned i = 0; i < spec.blocks; ++i) {
-    blocks.emplace_back(spec, grid, i, &grid.moved);
+    blocks.emplace_back(spec, grid, i);
     blocks.back().prepare(&runLane, const_cast<std::function<void()>*>(&kernel));
   }
   Backoff backoff;
   for (;;) {
     const uint64_t before = grid.moved;
+    grid.watches.clear();
     bool alive = false;
     for (Block& block : blocks) alive = block.run() || alive;
     if (!alive) break;
     if (grid.moved == before) {
-      backoff.wait();
+      backoff.wait(grid.watches);
     } else {
       backoff.reset();
     }

@@ -26,7 +26,7 @@ struct GridSpec {
 
 class Block {
  public:
-  Block(const GridSpec& spec, const Grid& grid, unsigned index, uint64_t* moved);
+  Block(const GridSpec& spec, Grid& grid, unsigned index);
 
   void prepare(void (*entry)(void*), void* argument);
   bool run();  // each runnable wave takes a turn; true while some wave lives
@@ -40,9 +40,8 @@ class Block {
     void operator()(char* memory) const { ::operator delete[](memory, std::align_val_t{128}); }
   };
 
-  const Grid& grid_;
+  Grid& grid_;
   unsigned index_;
-  uint64_t* moved_;
   std::deque<Wave> waves_;
   std::vector<WaveState> states_;
   std::unique_ptr<char[], AlignedDelete> shared_;
@@ -51,6 +50,7 @@ class Block {
 struct Grid {
   GridSpec spec;
   uint64_t moved = 0;  // stores and barriers so far
+  WatchList watches;   // of the round that runs
 };
 
 // Runs kernel() on every lane and returns when all have returned. Gives up the CPU while nothing moves.

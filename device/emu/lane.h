@@ -37,6 +37,36 @@ enum class Stop : uint8_t {
 
 enum class WaveOperation : uint8_t { kSync, kBallot, kShuffle, kMin };
 
+// What the lanes of a grid have loaded in one round of the scheduler. A round that stored nothing would go the same way
+// again until one of these words changes: comparing them costs a hundredth of running the lanes.
+class WatchList {
+ public:
+  void clear() { count_ = 0; }
+
+  void add(const uint64_t& word, uint64_t value) {
+    if (count_ > 0 && count_ <= kMost && entries_[count_ - 1].word == &word) return;  // lanes side by side; the first value counts
+    if (count_ < kMost) entries_[count_] = {&word, value};
+    ++count_;
+  }
+
+  // True also when the list could not hold everything.
+  bool changed() const {
+    if (count_ > kMost) return true;
+    for (unsigned i = 0; i < count_; ++i)
+      if (__atomic_load_n(entries_[i].word, __ATOMIC_RELAXED) != entries_[i].value) return true;
+    return false;
+  }
+
+ private:
+  struct Entry {
+    const uint64_t* word;
+    uint64_t value;
+  };
+  static constexpr unsigned kMost = 256;
+  unsigned count_ = 0;
+  Entry entries_[kMost];
+};
+
 struct Lane {
   Fiber fiber;
   Wave* wave = nullptr;
@@ -50,6 +80,7 @@ struct Lane {
   unsigned source = 0;        // of a shuffle
   unsigned scope = 0;         // innermost Reconverge scope, 0: none
   uint64_t* moved = nullptr;  // counts stores of the grid: a round of the scheduler without any found nothing to do
+  WatchList* watches = nullptr;  // the grid's
 };
 
 // constinit: no initialiser call at each use.
@@ -70,6 +101,12 @@ inline void point(const Site& site) {
 
 inline void countStore() {
   ++*currentLane->moved;
+}
+
+// After every load of a shared word: its value decides what the lane does next.
+inline uint64_t noteLoad(const uint64_t& word, uint64_t value) {
+  currentLane->watches->add(word, value);
+  return value;
 }
 
 // A converged operation; returns this lane's result.

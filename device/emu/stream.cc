@@ -2,6 +2,7 @@
 // Copyright The Rondo Authors
 #include "device/emu/stream.h"
 
+#include <sys/prctl.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -71,6 +72,7 @@ void Stream::threadMain() {
   char name[16];
   std::snprintf(name, sizeof name, "emu%d.%u", device_.index(), static_cast<unsigned>(id_ % 1000000));
   pthread_setname_np(pthread_self(), name);
+  prctl(PR_SET_TIMERSLACK, 1000);  // ns: a waiting kernel's naps shall be as short as they say (grid.cc)
   runningTask = true;
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "device/emu/grid.h"
+
 namespace rondo::emu {
 
-Wave::Wave(Block& block, unsigned index, unsigned waveSize, bool lanesOfTheirOwn, Progress model, uint64_t* moved)
+Wave::Wave(Block& block, unsigned index, unsigned waveSize, bool lanesOfTheirOwn, Progress model, Grid& grid)
     : block_(block), index_(index), size_(waveSize), model_(model) {
   lanes_.resize(lanesOfTheirOwn ? waveSize : 1);
   for (unsigned i = 0; i < lanes_.size(); ++i) {
@@ -15,7 +17,8 @@ Wave::Wave(Block& block, unsigned index, unsigned waveSize, bool lanesOfTheirOwn
     lane.index = i;
     lane.alone = lanes_.size() == 1;
     lane.stopsAtOperations = !lane.alone && model == Progress::kLockstep;
-    lane.moved = moved;
+    lane.moved = &grid.moved;
+    lane.watches = &grid.watches;
   }
 }
 

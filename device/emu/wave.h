@@ -18,7 +18,7 @@ enum class WaveState { kPaused, kAtBlockBarrier, kDone };
 
 class Wave {
  public:
-  Wave(Block& block, unsigned index, unsigned waveSize, bool lanesOfTheirOwn, Progress model, uint64_t* moved);
+  Wave(Block& block, unsigned index, unsigned waveSize, bool lanesOfTheirOwn, Progress model, Grid& grid);
 
   void prepare(void (*entry)(void*), void* argument);
 

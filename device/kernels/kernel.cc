@@ -55,6 +55,7 @@ RONDO_KERNEL void collectiveKernel(RONDO_KERNEL_ARGS(KernelArgs, args)) {
         allReduceRing(channel, ring);
         break;
     }
+    channel.finishCall();
   }
   channel.finish();
 }

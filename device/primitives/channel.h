@@ -5,6 +5,9 @@
 // grant, move this wave's part of the piece, tell the progress wavefront. There is no barrier in a step: every wave goes
 // at its own pace, and a step is posted when the slowest wave has done it. A wave's part of a piece depends only on the
 // piece's size and the wave's number, so that a wave that reads the output again (sendOutput) reads only its own writes.
+// Where the consumer of the send FIFO can read this rank's buffers (ChannelState::readsSource), a large piece that is sent
+// unchanged is not copied into the slot: the slot's header says where it lies, and the call does not end before the
+// consumer has done with it (finishCall).
 // After an abort the operations do nothing, so that algorithms need no error path.
 #pragma once
 
@@ -28,10 +31,21 @@ class RingChannel {
     input_ = static_cast<const char*>(work.input);
     output_ = static_cast<char*>(work.output);
     headerPending_ = true;
+    leftInPlace_ = false;
+  }
+
+  // After a call: what was left in the user's buffers has been read when it returns.
+  RONDO_DEVICE void finishCall() {
+    if (!leftInPlace_ || aborted_) return;
+    // The grant is the steps released by the consumer plus the depth: all of this rank's have been when it is above this.
+    const uint64_t lastStep = sent_ + state_.send.depth - 1;
+    aborted_ = !awaitGrant(shared_.grantSend, lastStep, state_.report->send, state_.next, sendBase_);
   }
 
   RONDO_DEVICE void send(Piece piece) {
     if (!await(false, true)) return;
+    if (isLeftInPlace(piece) && work_->reduction.op != RedOp::kAvg)
+      return finishStep(piece, false, true, input_ + piece.offset);
     const Piece part = partOf(piece);
     prepareRange(work_->reduction, sendSlot() + part.offset, input_ + piece.offset + part.offset, part.bytes);
     finishStep(piece, false, true);
@@ -41,12 +55,17 @@ class RingChannel {
     if (!await(false, true)) return;
     const Piece part = partOf(piece);
     const uint64_t at = piece.offset + part.offset;
+    if (isLeftInPlace(piece)) {
+      if (output_ != input_) copyRange(output_ + at, nullptr, input_ + at, part.bytes);
+      return finishStep(piece, false, true, input_ + piece.offset);
+    }
     copyRange(sendSlot() + part.offset, output_ == input_ ? nullptr : output_ + at, input_ + at, part.bytes);
     finishStep(piece, false, true);
   }
 
   RONDO_DEVICE void sendOutput(Piece piece) {
     if (!await(false, true)) return;
+    if (isLeftInPlace(piece)) return finishStep(piece, false, true, output_ + piece.offset);
     const Piece part = partOf(piece);
     copyRange(sendSlot() + part.offset, nullptr, output_ + piece.offset + part.offset, part.bytes);
     finishStep(piece, false, true);
@@ -62,6 +81,10 @@ class RingChannel {
   RONDO_DEVICE void forward(Piece piece) {
     if (!await(true, true)) return;
     const Piece part = partOf(piece);
+    if (isLeftInPlace(piece)) {
+      copyRange(output_ + piece.offset + part.offset, nullptr, receiveSlot() + part.offset, part.bytes);
+      return finishStep(piece, true, true, output_ + piece.offset);
+    }
     copyRange(sendSlot() + part.offset, output_ + piece.offset + part.offset, receiveSlot() + part.offset, part.bytes);
     finishStep(piece, true, true);
   }
@@ -79,6 +102,10 @@ class RingChannel {
   RONDO_DEVICE void receiveReduceFinishSend(Piece piece) {
     if (!await(true, true)) return;
     const Piece part = partOf(piece);
+    if (isLeftInPlace(piece)) {
+      reducePart(output_ + piece.offset + part.offset, nullptr, piece, part, true);
+      return finishStep(piece, true, true, output_ + piece.offset);
+    }
     reducePart(sendSlot() + part.offset, output_ + piece.offset + part.offset, piece, part, true);
     finishStep(piece, true, true);
   }
@@ -174,13 +201,24 @@ class RingChannel {
     }
   }
 
-  RONDO_DEVICE void finishStep(Piece piece, bool received, bool sent) {
+  // A rank overwrites what it has left in place only with what has come back round the ring, after the next rank had read
+  // it: in the all-gather of an allreduce. The end of the call is guarded by finishCall.
+  RONDO_DEVICE bool isLeftInPlace(Piece piece) {
+    const bool left = state_.readsSource != 0 && piece.bytes >= kLeastSourceBytes;
+    leftInPlace_ = leftInPlace_ || left;
+    return left;
+  }
+
+  // source: where the piece was left in place; null: it is in the slot.
+  RONDO_DEVICE void finishStep(Piece piece, bool received, bool sent, const char* source = nullptr) {
     if (sent && worker_ == 0) {
       arch::Reconverge scope;
       if (arch::oneLane()) {
         SlotHeader& header = slotHeader(state_.send, sendBase_ + sent_);
         arch::storeRelaxed<arch::Scope::kSystem>(header.bytes, piece.bytes);
         arch::storeRelaxed<arch::Scope::kSystem>(header.callHash, work_->hash);
+        if (state_.readsSource != 0)
+          arch::storeRelaxed<arch::Scope::kSystem>(header.source, reinterpret_cast<uint64_t>(source));
       }
     }
     received_ += received;
@@ -210,6 +248,7 @@ class RingChannel {
   const char* input_ = nullptr;
   char* output_ = nullptr;
   bool headerPending_ = false;
+  bool leftInPlace_ = false;  // in this call
   bool aborted_ = false;
 };
 

@@ -31,7 +31,7 @@ RONDO_DEVICE void copyContiguous(Ranges ranges, size_t bytes) {
     if (ranges.out != ranges.own) memcpy(ranges.out, ranges.own, bytes);
     return;
   }
-  constexpr size_t kPiece = 4096;
+  constexpr size_t kPiece = 16384;
   while (bytes != 0) {
     const size_t piece = bytes < kPiece ? bytes : kPiece;
     if (ranges.out != ranges.own) memcpy(ranges.out, ranges.own, piece);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "rondo/rondo.h"
@@ -144,6 +145,19 @@ class OwnedStream {
 
  private:
   Stream stream_ = nullptr;
+};
+
+// As long as it lives, kernels of the emulated device that wait call help() from their threads, several at a time; it must
+// not block and says whether it moved anything. On a GPU kernels have no host threads to lend: help is never called.
+class IdleHelp {
+ public:
+  explicit IdleHelp(std::function<bool()> help);
+  ~IdleHelp();
+  IdleHelp(const IdleHelp&) = delete;
+  IdleHelp& operator=(const IdleHelp&) = delete;
+
+ private:
+  const std::function<bool()> help_;
 };
 
 // What kind of memory an address is, and of which device. An address the runtime does not know is kUnregisteredHost.

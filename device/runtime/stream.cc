@@ -64,4 +64,13 @@ bool isCapturing(Stream stream) {
   return capturing;
 }
 
+IdleHelp::IdleHelp(std::function<bool()> help) : help_(std::move(help)) {
+  const auto call = [](void* self) { return static_cast<IdleHelp*>(self)->help_() ? 1 : 0; };
+  check(vendor::startHelp(call, this), "registration of a helper");
+}
+
+IdleHelp::~IdleHelp() {
+  vendor::stopHelp(this);
+}
+
 }  // namespace rondo::runtime

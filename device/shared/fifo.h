@@ -20,8 +20,13 @@ constexpr uint64_t kSlotAlignment = 128;
 struct SlotHeader {
   Word bytes;     // payload bytes in the slot
   Word callHash;  // which call the step belongs to (Work::hash)
+  Word source;    // where the payload lies if not in the slot: an address in the producer's memory; 0: in the slot
+  Word unused;    // keeps the payload at 32 bytes from the header's start
 };
-static_assert(sizeof(SlotHeader) == 16);
+static_assert(sizeof(SlotHeader) == 32);
+
+// A producer leaves payloads from this size on where they are, if the consumer can read them there.
+constexpr uint64_t kLeastSourceBytes = uint64_t{1} << 15;
 
 // A slot is this much room, of which the last bytes are the header, and then the payload. The room keeps the payload at
 // kSlotAlignment.

@@ -22,6 +22,7 @@ struct ChannelState {
   Word sendStep;
   uint32_t previous;  // peer ranks, for reports
   uint32_t next;
+  uint32_t readsSource;  // 1: the consumer of 'send' reads payloads at SlotHeader::source
   ReportPage* report;  // pinned host memory
   Word launches;       // kernels that have ended on this channel
   Word* ended;         // pinned host memory: told the same number, for a proxy that sleeps between kernels; or null

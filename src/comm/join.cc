@@ -146,6 +146,7 @@ void Communicator::connect(Bootstrap& bootstrap, const Topology& topology, const
       state.receiveStep.value = state.sendStep.value = settings_.firstStep;
       state.previous = ring_.previous();
       state.next = ring_.next();
+      state.readsSource = wiring_->readsSource() ? 1 : 0;
       state.report = &report_->page();
       state.ended = wiring_->endedWord(channel);
     }

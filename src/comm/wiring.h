@@ -38,6 +38,8 @@ class Wiring {
 
   Fifo receiveFifo(uint32_t channel) const;
   Fifo sendFifo(uint32_t channel) const;
+  // ChannelState::readsSource
+  bool readsSource() const { return !sendsByPeer_ && fabric_->readsSource(); }
   Word* endedWord(uint32_t channel) const { return fabric_ ? fabric_->endedWord(channel) : nullptr; }
 
   // For errors: "; network from rank 0 (host:pid) by tcp;ofi_rxm (write)", or nothing where there is none.

@@ -53,7 +53,7 @@ char pattern(uint32_t channel, uint64_t step, uint64_t i) { return static_cast<c
 
 class Link {
  public:
-  Link(const Case& test, unsigned seed) : test_(test), network_(seed, test.queue), sender_(test), receiver_(test) {
+  Link(const Case& test, unsigned seed) : test_(test), network_(seed, test.queue), sender_(test), receiver_(test), elsewhere_(test.channels * test.depth) {
     network_.senderMemory = sender_.slots.data();
     network_.receiverMemory = receiver_.slots.data();
     send_ = std::make_unique<SendConnection>(std::make_unique<FakeEndpoint>(network_, Role::kSender, test.window),
@@ -74,7 +74,13 @@ class Link {
     ASSERT_LE(head, step) << "released a step that was not sent";
     if (step == end || step - head >= fifo.depth) return;
     const uint64_t bytes = (step * 37) % (kSlotBytes + 1);
-    for (uint64_t i = 0; i < bytes; ++i) sender_.payload(channel, step)[i] = pattern(channel, step, i);
+    // Every third payload stays outside the slot, where the header says.
+    const bool elsewhere = step % 3 == 0;
+    std::vector<char>& place = elsewhere_[channel * test_.depth + (step & (test_.depth - 1))];
+    place.assign(kSlotBytes, 0);
+    char* payload = elsewhere ? place.data() : sender_.payload(channel, step);
+    for (uint64_t i = 0; i < bytes; ++i) payload[i] = pattern(channel, step, i);
+    hostStoreRelaxed(sender_.header(channel, step).source, elsewhere ? reinterpret_cast<uint64_t>(payload) : 0);
     hostStoreRelaxed(sender_.header(channel, step).bytes, bytes);
     hostStoreRelaxed(sender_.header(channel, step).callHash, step * 3);
     hostStoreRelease(*fifo.tail, ++step);
@@ -126,6 +132,7 @@ class Link {
   FakeNetwork network_;
   Side sender_;
   Side receiver_;
+  std::vector<std::vector<char>> elsewhere_;  // one per slot
   std::unique_ptr<SendConnection> send_;
   std::unique_ptr<ReceiveConnection> receive_;
 };

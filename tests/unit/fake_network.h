@@ -53,6 +53,7 @@ class FakeEndpoint : public Endpoint {
   EndpointAddress address() const override { return {}; }
   void connect(const EndpointAddress&) override {}
   uint64_t window() const override { return window_; }
+  bool readsAnyMemory() const override { return true; }
   size_t pending() const override { return role_ == Role::kSender ? network_.sending : network_.crediting; }
   std::string describe() const override { return "fake"; }
 
@@ -75,7 +76,7 @@ class FakeEndpoint : public Endpoint {
   bool postCredit(uint32_t channel, uint64_t limit) override {
     if (network_.crediting >= network_.queue || network_.chance(network_.laterPercent)) return false;
     ++network_.crediting;
-    network_.toSender.push_back({Completion::Kind::kCredit, {channel, 0, 0, 0}, limit});
+    network_.toSender.push_back({Completion::Kind::kCredit, {channel, 0, 0, 0, 0, nullptr}, limit});
     return true;
   }
 
@@ -106,7 +107,11 @@ class FakeEndpoint : public Endpoint {
       });
       if (receive == network_.posted.end()) throw std::logic_error("a message without a receive");
       if (receive->bytes < message.slot.bytes) throw std::logic_error("a message longer than its receive");
-      std::memcpy(network_.receiverMemory + receive->offset, network_.senderMemory + message.slot.offset, message.slot.bytes);
+      const SlotRange& from = message.slot;
+      const uint64_t inSlot = from.source == nullptr ? from.bytes : from.headerBytes;
+      std::memcpy(network_.receiverMemory + receive->offset, network_.senderMemory + from.offset, inSlot);
+      if (from.source != nullptr)
+        std::memcpy(network_.receiverMemory + receive->offset + inSlot, from.source, from.bytes - inSlot);
       network_.posted.erase(receive);
       network_.sent.push_back({Completion::Kind::kSent, message.slot.channel, message.slot.slot, 0});
       completions[count++] = {Completion::Kind::kArrived, message.slot.channel, message.slot.slot, 0};

@@ -44,12 +44,12 @@ SlotHeader& Connection::headerOf(const Channel& channel, uint64_t step) const {
   return reinterpret_cast<SlotHeader*>(slot + kSlotHeaderRoom)[-1];
 }
 
-SlotRange Connection::slotOf(const Channel& channel, uint64_t step, uint64_t payloadBytes) const {
+SlotRange Connection::slotOf(const Channel& channel, uint64_t step, uint64_t payloadBytes, const char* source) const {
   const Fifo& fifo = channel.fifo.fifo;
   const uint64_t slot = step & (fifo.depth - 1);
   return {channel.fifo.channel, static_cast<uint32_t>(slot),
           channel.fifo.offset + slot * slotStride(fifo.slotBytes) + kSlotHeaderRoom - sizeof(SlotHeader),
-          sizeof(SlotHeader) + payloadBytes};
+          sizeof(SlotHeader) + payloadBytes, sizeof(SlotHeader), source};
 }
 
 bool Connection::markCompleted(Channel& channel, uint32_t slot) {
@@ -83,7 +83,9 @@ bool SendConnection::advance(Channel& channel) {
     if (bytes > fifo.slotBytes)
       fail(ncclInternalError, "step {} of channel {} claims {} bytes, a slot has {}", channel.posted,
            channel.fifo.channel, bytes, fifo.slotBytes);
-    if (!endpoint_->postSend(slotOf(channel, channel.posted, bytes))) break;
+    const auto source = hostLoadRelaxed(headerOf(channel, channel.posted).source);
+    const SlotRange slot = slotOf(channel, channel.posted, bytes, reinterpret_cast<const char*>(source));
+    if (!endpoint_->postSend(slot)) break;
     ++channel.posted;
   }
   return channel.posted != before;

@@ -61,7 +61,7 @@ class Connection {
   virtual void complete(const Completion& completion) = 0;
 
   Channel& channelOf(uint32_t channel);
-  SlotRange slotOf(const Channel& channel, uint64_t step, uint64_t payloadBytes) const;
+  SlotRange slotOf(const Channel& channel, uint64_t step, uint64_t payloadBytes, const char* source = nullptr) const;
   SlotHeader& headerOf(const Channel& channel, uint64_t step) const;
   // Marks a slot and counts on; true if the count has changed.
   bool markCompleted(Channel& channel, uint32_t slot);

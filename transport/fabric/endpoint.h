@@ -27,11 +27,14 @@ struct EndpointAddress {
 };
 
 // A slot's bytes that travel: header and payload. The offset from the start of the FIFO memory is the same on both sides.
+// A sender's payload may lie elsewhere: 'source', if not null, has what would follow the first headerBytes.
 struct SlotRange {
   uint32_t channel;
   uint32_t slot;
   uint64_t offset;
   uint64_t bytes;
+  uint64_t headerBytes;
+  const char* source;
 };
 
 struct Completion {
@@ -64,6 +67,9 @@ class Endpoint {
 
   // How many receives one channel may have posted: not so many that another channel finds the queue full.
   virtual uint64_t window() const = 0;
+
+  // A sender takes payloads from any memory of the process that the CPU can read, without registering it.
+  virtual bool readsAnyMemory() const = 0;
 
   // Operations under way whose end only polling can bring: a proxy must not sleep meanwhile.
   virtual size_t pending() const = 0;

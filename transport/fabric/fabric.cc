@@ -171,6 +171,7 @@ std::vector<fabric::ChannelFifo> FabricTransport::fifosOf(const Direction& direc
 }
 
 void FabricTransport::connect(const FabricAddress* previous, const FabricAddress* next) {
+  readsSource_ = request_.hostReadsBuffers && next != nullptr && send_.endpoints[0]->readsAnyMemory();
   client_ = std::make_shared<Client>(*this, request_.shape.channels);
   const auto connectAll = [&]<class Kind>(Direction& direction, Role role, const FabricAddress* peer,
                                           const fabric::EndpointAddress* addresses, const std::string& name) {

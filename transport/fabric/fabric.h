@@ -48,6 +48,7 @@ struct FabricRequest {
   std::string previous;  // the neighbours' names for errors: "rank 3"
   std::string next;
   std::string sourceAddress;  // numeric IP of the interface to use; empty: any
+  bool hostReadsBuffers;      // users' buffers are memory that the CPU can read
   ReportPage* report;         // of the communicator
   fabric::ProxyOptions proxy;
   std::function<void(ncclResult_t code, const std::string& text)> onError;  // on the proxy thread, at most once
@@ -63,6 +64,9 @@ class FabricTransport {
 
   // Connects to the neighbours and starts the proxy; null: that direction is not the fabric's.
   void connect(const FabricAddress* previous, const FabricAddress* next);
+
+  // The proxy sends payloads from where SlotHeader::source says. Valid after connect.
+  bool readsSource() const { return readsSource_; }
 
   // Waits until every connection works. Throws Error when 'aborted' says so, or a connection has failed.
   void waitReady(const std::function<bool()>& aborted);
@@ -101,6 +105,7 @@ class FabricTransport {
   Direction receive_;
   Direction send_;
   std::string description_;
+  bool readsSource_ = false;
   std::shared_ptr<fabric::Proxy> proxy_;
   std::shared_ptr<Client> client_;
 };

@@ -58,6 +58,7 @@ struct ModuleTable {
   PostResult (*postCredit)(void* endpoint, uint32_t channel, uint64_t limit, Failure* failure);
   int64_t (*poll)(void* endpoint, Completion* completions, size_t most, Failure* failure);  // -1: failed
   uint64_t (*window)(void* endpoint);
+  bool (*readsAnyMemory)(void* endpoint);
   size_t (*pending)(void* endpoint);
   const char* (*describe)(void* endpoint);
 };

@@ -23,6 +23,8 @@ using std::chrono::milliseconds;
 constexpr microseconds kNap{20};
 constexpr microseconds kLongNap{50};
 constexpr unsigned kShortNaps = 100;
+// How long the thread leaves the work to kernels that have just done it.
+constexpr microseconds kStepBack{100};
 // After the last movement the network is polled a little longer: it may owe a peer an answer.
 constexpr milliseconds kLinger{5};
 
@@ -39,7 +41,8 @@ std::shared_ptr<Proxy> Proxy::ofDevice(const ProxyOptions& options) {
   return proxy;
 }
 
-Proxy::Proxy(const ProxyOptions& options) : options_(options), pid_(getpid()) {
+Proxy::Proxy(const ProxyOptions& options)
+    : options_(options), pid_(getpid()), idleHelp_(std::make_unique<runtime::IdleHelp>([this] { return help(); })) {
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) {
@@ -58,6 +61,7 @@ Proxy::~Proxy() {
   }
   wake();
   thread_.join();
+  idleHelp_.reset();
 }
 
 void Proxy::add(std::shared_ptr<ProxyClient> client) {
@@ -92,6 +96,7 @@ void Proxy::wake() {
 }
 
 bool Proxy::takeChanges() {
+  std::lock_guard turn(turn_);
   std::lock_guard lock(mutex_);
   if (taken_ != changes_) {
     clients_ = wanted_;
@@ -99,6 +104,22 @@ bool Proxy::takeChanges() {
     changed_.notify_all();
   }
   return !ending_;
+}
+
+// With turn_ held.
+bool Proxy::makePass() {
+  bool moved = false;
+  for (const auto& client : clients_) {
+    if (client->progress()) moved = true;
+  }
+  return moved;
+}
+
+bool Proxy::help() {
+  std::unique_lock turn(turn_, std::try_to_lock);
+  if (!turn) return false;
+  helped_.fetch_add(1, std::memory_order_relaxed);
+  return makePass();
 }
 
 void Proxy::run() {
@@ -109,17 +130,24 @@ void Proxy::run() {
   if (options_.place) options_.place();
   auto lastMove = Clock::now();
   unsigned idlePasses = 0;
+  uint64_t helped = 0;
   while (takeChanges()) {
-    bool moved = false;
-    bool busy = false;
-    for (const auto& client : clients_) {
-      if (client->progress()) moved = true;
+    if (const uint64_t now = helped_.load(std::memory_order_relaxed); now != helped) {
+      helped = now;
+      idlePasses = 0;
+      std::this_thread::sleep_for(kStepBack);
+      continue;
+    }
+    bool moved = false, busy = false;
+    {
+      std::lock_guard turn(turn_);
+      moved = makePass();
+      for (const auto& client : clients_) busy = busy || client->busy();
     }
     if (moved) {
       idlePasses = 0;
       continue;
     }
-    for (const auto& client : clients_) busy = busy || client->busy();
     if (idlePasses++ == 0) lastMove = Clock::now();
     if (busy || Clock::now() - lastMove < kLinger) {
       pause(idlePasses);

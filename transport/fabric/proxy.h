@@ -2,7 +2,8 @@
 // Copyright The Rondo Authors
 //
 // The proxy: one thread per process and device that drives the networks of all communicators there. It polls while
-// anything is under way and sleeps otherwise, until a call wakes it. It makes no call of the GPU's runtime.
+// anything is under way and sleeps otherwise, until a call wakes it. It makes no call of the GPU's runtime. On the emulated
+// device kernels that wait do the proxy's work themselves (runtime::IdleHelp), and the thread steps back meanwhile.
 //
 // A proxy lives as long as somebody holds it. In a forked child there is no such thread: what the child does with an
 // inherited proxy has no effect.
@@ -18,9 +19,11 @@
 #include <thread>
 #include <vector>
 
+#include "device/runtime/runtime.h"
+
 namespace rondo::fabric {
 
-// What a communicator gives to the proxy. Called on the proxy thread only, between add and the end of remove.
+// What a communicator gives to the proxy. Called by one thread at a time, between add and the end of remove.
 class ProxyClient {
  public:
   virtual ~ProxyClient() = default;
@@ -52,6 +55,8 @@ class Proxy {
  private:
   void run();
   bool takeChanges();
+  bool makePass();
+  bool help();
   void pause(unsigned idlePasses);
   void sleep();
 
@@ -68,9 +73,12 @@ class Proxy {
   std::atomic<bool> sleeping_{false};
   std::atomic<uint64_t> wakes_{0};
 
-  // Proxy thread only.
+  std::mutex turn_;  // of whoever calls the clients; taken before mutex_
   std::vector<std::shared_ptr<ProxyClient>> clients_;
-  uint64_t wakesSeen_ = 0;
+  std::atomic<uint64_t> helped_{0};  // passes made by kernels
+
+  uint64_t wakesSeen_ = 0;  // proxy thread only
+  std::unique_ptr<runtime::IdleHelp> idleHelp_;
   std::thread thread_;  // last: it uses the rest
 };
 

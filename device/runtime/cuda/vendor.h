@@ -42,6 +42,20 @@ inline const char* errorDetail() {
 #endif
 }
 
+// See runtime::IdleHelp. On a GPU kernels need no threads of the host.
+inline Code startHelp([[maybe_unused]] int (*help)(void*), [[maybe_unused]] void* argument) {
+#if defined(RONDO_TARGET_EMU)
+  return rondoEmuStartHelp(help, argument);
+#else
+  return cudaSuccess;
+#endif
+}
+inline void stopHelp([[maybe_unused]] void* argument) {
+#if defined(RONDO_TARGET_EMU)
+  (void)rondoEmuStopHelp(argument);
+#endif
+}
+
 inline Code getDeviceCount(int* count) {
   return cudaGetDeviceCount(count);
 }

@@ -37,6 +37,12 @@ inline const char* errorDetail() {
   return "";
 }
 
+// See runtime::IdleHelp.
+inline Code startHelp(int (*)(void*), void*) {
+  return hipSuccess;
+}
+inline void stopHelp(void*) {}
+
 inline Code getDeviceCount(int* count) {
   return hipGetDeviceCount(count);
 }

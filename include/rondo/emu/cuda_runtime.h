@@ -234,6 +234,13 @@ const char* cudaGetErrorString(cudaError_t error) RONDO_EMU_SYMBOL(cudaGetErrorS
 const char* cudaGetErrorName(cudaError_t error) RONDO_EMU_SYMBOL(cudaGetErrorName);
 /* Not CUDA's: what exactly was wrong with this thread's latest call, "" if there is no more to say. */
 const char* rondoEmuErrorDetail(void) RONDO_EMU_SYMBOL(errorDetail);
+
+/* What a real device has no need of: kernels run on threads of the host, and one that waits may lend its thread to the
+   host code it waits for. From now on waiting kernels of any device call help(argument) over and over, from several
+   threads at a time; it must not block, makes no call of this API, and returns whether it moved anything. After
+   rondoEmuStopHelp(argument) has returned it is not called any more. At most 256 helpers: cudaErrorInvalidValue. */
+cudaError_t rondoEmuStartHelp(int (*help)(void* argument), void* argument) RONDO_EMU_SYMBOL(startHelp);
+cudaError_t rondoEmuStopHelp(void* argument) RONDO_EMU_SYMBOL(stopHelp);
 cudaError_t cudaGetLastError(void) RONDO_EMU_SYMBOL(cudaGetLastError);
 cudaError_t cudaPeekAtLastError(void) RONDO_EMU_SYMBOL(cudaPeekAtLastError);
 cudaError_t cudaRuntimeGetVersion(int* version) RONDO_EMU_SYMBOL(cudaRuntimeGetVersion);

@@ -176,15 +176,25 @@ bool FabricEndpoint::postSend(const SlotRange& slot) {
   operation.kind = Completion::Kind::kSent;
   operation.channel = slot.channel;
   operation.slot = slot.slot;
+  char* start = memory_ + slot.offset;
+  iovec parts[2] = {{start, slot.source == nullptr ? slot.bytes : slot.headerBytes},
+                    {const_cast<char*>(slot.source), slot.bytes - slot.headerBytes}};
   void* descriptor = memoryRegion_ ? fi_mr_desc(memoryRegion_.get()) : nullptr;
+  void* descriptors[2] = {descriptor, nullptr};  // a second part only where the provider wants none
+  const size_t count = slot.source == nullptr ? 1 : 2;
   if (writes_) {
-    return posted(fi_writedata(endpoint_.get(), memory_ + slot.offset, slot.bytes, descriptor, slotTag(slot), peer_,
-                               peerBase_ + slot.offset, peerKey_, &operation.context),
-                  "fi_writedata", true);
+    const fi_rma_iov target{peerBase_ + slot.offset, slot.bytes, peerKey_};
+    const fi_msg_rma message{parts, descriptors, count, peer_, &target, 1, &operation.context, slotTag(slot)};
+    return posted(fi_writemsg(endpoint_.get(), &message, FI_REMOTE_CQ_DATA | FI_COMPLETION), "fi_writemsg", true);
   }
-  return posted(fi_tsend(endpoint_.get(), memory_ + slot.offset, slot.bytes, descriptor, peer_, slotTag(slot),
-                         &operation.context),
-                "fi_tsend", true);
+  const fi_msg_tagged message{parts, descriptors, count, peer_, slotTag(slot), 0, &operation.context, 0};
+  return posted(fi_tsendmsg(endpoint_.get(), &message, FI_COMPLETION), "fi_tsendmsg", true);
+}
+
+// Memory that need not be registered can be sent from as it is; users' memory is never registered, so that no
+// registration can be stale when they free it, and the number of their buffers does not matter.
+bool FabricEndpoint::readsAnyMemory() const {
+  return (info_->domain_attr->mr_mode & FI_MR_LOCAL) == 0 && info_->tx_attr->iov_limit >= 2;
 }
 
 bool FabricEndpoint::postReceive(const SlotRange& slot) {

@@ -30,6 +30,7 @@ class FabricEndpoint : public Endpoint {
   bool postCredit(uint32_t channel, uint64_t limit) override;
   size_t poll(std::span<Completion> completions) override;
   uint64_t window() const override { return window_; }
+  bool readsAnyMemory() const override;
   size_t pending() const override { return sending_; }
   std::string describe() const override { return provider_ + (writes_ ? " (write)" : " (tagged)"); }
 

@@ -85,6 +85,7 @@ constexpr ModuleTable kTable = {
       });
     },
     .window = [](void* endpoint) { return of(endpoint).window(); },
+    .readsAnyMemory = [](void* endpoint) { return of(endpoint).readsAnyMemory(); },
     .pending = [](void* endpoint) { return of(endpoint).pending(); },
     .describe = [](void* endpoint) { return static_cast<Opened*>(endpoint)->text.c_str(); },
 };
