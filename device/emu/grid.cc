@@ -24,29 +24,46 @@ void runLane(void* kernel) {
   lane.fiber.finish();
 }
 
-// What a kernel's thread does after a round in which no lane stored anything: the peers it waits for may need this core.
-// It helps those (idle_help.h), and returns when a word that the round had loaded has changed, or after a nap: lanes also
-// look at the clock.
+uint64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// What a kernel's thread does after a round in which no lane stored anything: it helps the host code that the kernel may
+// wait for (idle_help.h), and returns when a word that the round had loaded has changed, or after a while, as lanes also
+// look at the clock. A yield that takes long has let somebody run who needs this core: then the thread naps at once.
 class Backoff {
  public:
   void reset() { naps_ = 0; }
+
   void wait(const WatchList& watches) {
-    for (unsigned i = 0; i < kYields; ++i) {
-      if (watches.changed()) return;
+    const uint64_t end_ns = now_ns() + kRoundPeriod_ns;
+    for (unsigned yields = 0; !watches.changed();) {
       if (helpOthers()) {
-        i = 0;
-      } else {
-        sched_yield();
+        yields = 0;
+        continue;
       }
+      const uint64_t start_ns = now_ns();
+      if (yields++ < kYields) {
+        sched_yield();
+        if (now_ns() - start_ns < kLongYield_ns) continue;
+      }
+      if (start_ns > end_ns) return;
+      nap();
     }
-    ++naps_;
-    const long nap_ns = naps_ <= kShortNaps ? 5'000 : (naps_ <= kLongNaps ? 50'000 : 200'000);
-    const timespec duration{0, nap_ns};
-    nanosleep(&duration, nullptr);
   }
 
  private:
-  static constexpr unsigned kYields = 50;
+  void nap() {
+    ++naps_;
+    const timespec duration{0, naps_ <= kShortNaps ? 10'000 : (naps_ <= kLongNaps ? 50'000 : 200'000)};
+    nanosleep(&duration, nullptr);
+  }
+
+  static constexpr uint64_t kRoundPeriod_ns = 200'000;
+  static constexpr unsigned kYields = 100;
+  static constexpr uint64_t kLongYield_ns = 5'000;
   static constexpr unsigned kShortNaps = 500;
   static constexpr unsigned kLongNaps = kShortNaps + 500;
   unsigned naps_ = 0;

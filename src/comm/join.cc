@@ -46,6 +46,7 @@ DeviceLimits Communicator::deviceLimits() const {
   limits.residentBlocks = static_cast<uint32_t>(properties.multiprocessors * properties.residentBlocks);
   limits.defaultWorkerThreads = properties.isEmulated ? kEmulatedWorkers * wave : kMaxWorkerThreads;
   limits.defaultChannels = properties.isEmulated ? kEmulatedChannels : kGpuChannels;
+  limits.defaultNetworkChannels = properties.isEmulated ? kEmulatedNetworkChannels : kGpuChannels;
   return limits;
 }
 
@@ -112,7 +113,9 @@ void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
     requests.back().channelsThatFit = channelsThatFit(records[rank].limits, topology.ranksOnDeviceOf(rank));
   }
   const uint32_t wave = records[static_cast<size_t>(rank_)].limits.waveSize;
-  settings_ = agreeOnSettings(requests, static_cast<uint32_t>(rank_), wave);
+  bool severalHosts = false;
+  for (uint32_t rank = 1; rank < topology.ranks(); ++rank) severalHosts = severalHosts || !topology.sameHost(0, rank);
+  settings_ = agreeOnSettings(std::move(requests), {static_cast<uint32_t>(rank_), wave, severalHosts});
   sequence_ = settings_.firstStep;
   connect(bootstrap, topology, aborted);
 }

@@ -94,6 +94,13 @@ uint64_t agree(const std::vector<SettingsRequest>& requests, Choice SettingsRequ
   return wanted.value_or(least);
 }
 
+void useNetworkDefaults(std::vector<SettingsRequest>& requests) {
+  for (SettingsRequest& request : requests) {
+    if (!request.bufferBytes.isExplicit) request.bufferBytes.value = kNetworkBufferBytes;
+    if (!request.maxChannels.isExplicit) request.maxChannels.value = std::max(request.networkChannels, request.minChannels.value);
+  }
+}
+
 }  // namespace
 
 SettingsRequest readSettings(const DeviceLimits& limits, int configMinChannels, int configMaxChannels) {
@@ -104,6 +111,7 @@ SettingsRequest readSettings(const DeviceLimits& limits, int configMinChannels, 
   request.minChannels = readChannels("NCCL_MIN_NCHANNELS", "NCCL_MIN_CTAS", configMinChannels, 1);
   const auto most = static_cast<uint32_t>(std::max<uint64_t>(limits.defaultChannels, request.minChannels.value));
   request.maxChannels = readChannels("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", configMaxChannels, most);
+  request.networkChannels = limits.defaultNetworkChannels;
   request.p2pDisable = readFlag("NCCL_P2P_DISABLE");
   request.shmDisable = readFlag("NCCL_SHM_DISABLE");
   const auto firstStep = env::integer("RONDO_FIRST_STEP", 0, int64_t{1} << 62);
@@ -119,8 +127,10 @@ uint32_t channelsThatFit(const DeviceLimits& limits, uint32_t ranksOnDevice) {
   return limits.residentBlocks / (ranksOnDevice * kCommunicatorsTogether);
 }
 
-Settings agreeOnSettings(const std::vector<SettingsRequest>& requests, uint32_t rank, uint32_t waveSize) {
+Settings agreeOnSettings(std::vector<SettingsRequest> requests, const AgreeFor& own) {
   Settings settings{};
+  settings.usesPeer = agree(requests, &SettingsRequest::p2pDisable, "NCCL_P2P_DISABLE") == 0;
+  if (own.severalHosts || !settings.usesPeer) useNetworkDefaults(requests);
   settings.depth = static_cast<uint32_t>(agree(requests, &SettingsRequest::depth, "NCCL_STEPS"));
   const uint64_t bufferBytes = agree(requests, &SettingsRequest::bufferBytes, "NCCL_BUFFSIZE");
   settings.slotBytes = bufferBytes / settings.depth / kSlotAlignment * kSlotAlignment;
@@ -141,9 +151,8 @@ Settings agreeOnSettings(const std::vector<SettingsRequest>& requests, uint32_t 
   }
   settings.minChannels = static_cast<uint32_t>(least);
   settings.maxChannels = static_cast<uint32_t>(std::max(most, least));
-  settings.workers = static_cast<uint32_t>(requests[rank].workerThreads / waveSize);
-  settings.waveSize = waveSize;
-  settings.usesPeer = agree(requests, &SettingsRequest::p2pDisable, "NCCL_P2P_DISABLE") == 0;
+  settings.workers = static_cast<uint32_t>(requests[own.rank].workerThreads / own.waveSize);
+  settings.waveSize = own.waveSize;
   settings.usesShm = agree(requests, &SettingsRequest::shmDisable, "NCCL_SHM_DISABLE") == 0;
   settings.firstStep = agree(requests, &SettingsRequest::firstStep, "RONDO_FIRST_STEP");
   return settings;

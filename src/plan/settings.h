@@ -20,12 +20,16 @@ struct DeviceLimits {
   uint32_t residentBlocks;  // blocks that can run together on the device
   uint32_t defaultWorkerThreads;
   uint32_t defaultChannels;
+  uint32_t defaultNetworkChannels;  // where some link of the ring is a network
 };
 
 // Defaults. On the emulated device one OS thread runs all blocks of a stream, so more of them bring nothing.
 constexpr uint32_t kEmulatedWorkers = 2;
 constexpr uint32_t kEmulatedChannels = 2;
 constexpr uint32_t kGpuChannels = 16;
+// Networks here cost some 100 us of host time per message, whatever its size: few channels and large slots.
+constexpr uint32_t kEmulatedNetworkChannels = 1;
+constexpr uint64_t kNetworkBufferBytes = 1 << 24;
 
 // A value and whether somebody asked for it.
 struct Choice {
@@ -40,6 +44,7 @@ struct SettingsRequest {
   Choice bufferBytes;
   Choice minChannels;
   Choice maxChannels;
+  uint64_t networkChannels;  // the default of maxChannels over networks
   Choice p2pDisable;
   Choice shmDisable;
   Choice firstStep;
@@ -67,7 +72,14 @@ SettingsRequest readSettings(const DeviceLimits& limits, int configMinChannels, 
 // communicators must be able to run together.
 uint32_t channelsThatFit(const DeviceLimits& limits, uint32_t ranksOnDevice);
 
+// What agreeing needs to know besides the requests.
+struct AgreeFor {
+  uint32_t rank;
+  uint32_t waveSize;
+  bool severalHosts;
+};
+
 // The agreed settings; throws Error(ncclInvalidUsage) that lists the ranks where explicit values differ.
-Settings agreeOnSettings(const std::vector<SettingsRequest>& requests, uint32_t rank, uint32_t waveSize);
+Settings agreeOnSettings(std::vector<SettingsRequest> requests, const AgreeFor& own);
 
 }  // namespace rondo

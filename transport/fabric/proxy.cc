@@ -23,8 +23,8 @@ using std::chrono::milliseconds;
 constexpr microseconds kNap{20};
 constexpr microseconds kLongNap{50};
 constexpr unsigned kShortNaps = 100;
-// How long the thread leaves the work to kernels that have just done it.
-constexpr microseconds kStepBack{100};
+// A yield that takes this long has let somebody run who needs this core.
+constexpr microseconds kLongYield{5};
 // After the last movement the network is polled a little longer: it may owe a peer an answer.
 constexpr milliseconds kLinger{5};
 
@@ -132,12 +132,6 @@ void Proxy::run() {
   unsigned idlePasses = 0;
   uint64_t helped = 0;
   while (takeChanges()) {
-    if (const uint64_t now = helped_.load(std::memory_order_relaxed); now != helped) {
-      helped = now;
-      idlePasses = 0;
-      std::this_thread::sleep_for(kStepBack);
-      continue;
-    }
     bool moved = false, busy = false;
     {
       std::lock_guard turn(turn_);
@@ -149,7 +143,11 @@ void Proxy::run() {
       continue;
     }
     if (idlePasses++ == 0) lastMove = Clock::now();
-    if (busy || Clock::now() - lastMove < kLinger) {
+    const uint64_t now = helped_.load(std::memory_order_relaxed);
+    if (now != helped) {  // a kernel waits, and polls in this thread's place
+      helped = now;
+      std::this_thread::sleep_for(kNap);
+    } else if (busy || Clock::now() - lastMove < kLinger) {
       pause(idlePasses);
     } else {
       sleep();
@@ -160,10 +158,11 @@ void Proxy::run() {
 
 void Proxy::pause(unsigned idlePasses) {
   if (idlePasses < options_.spins) {
+    const auto start = std::chrono::steady_clock::now();
     sched_yield();
-  } else {
-    std::this_thread::sleep_for(idlePasses < options_.spins + kShortNaps ? kNap : kLongNap);
+    if (std::chrono::steady_clock::now() - start < kLongYield) return;
   }
+  std::this_thread::sleep_for(idlePasses < options_.spins + kShortNaps ? kNap : kLongNap);
 }
 
 void Proxy::sleep() {
