@@ -12,6 +12,7 @@
 #include "src/comm/communicator.h"
 #include "src/comm/exchange.h"
 #include "transport/bootstrap/control_bootstrap.h"
+#include "transport/bootstrap/init_timeout.h"
 
 namespace rondo {
 namespace {
@@ -78,7 +79,7 @@ Communicator::Communicator(const InitRequest& request, const std::atomic<bool>& 
   const auto bootstrap = request.bootstrap ? makeCallbackBootstrap(*request.bootstrap, rank_, ranks_)
                                            : connectSocketBootstrap(request.id, rank_, ranks_, aborted);
   meet(*bootstrap, aborted);
-  ControlBootstrap exchanges(*control_, aborted);
+  ControlBootstrap exchanges(*control_, aborted, initTimeout());
   try {
     join(exchanges);
     enter();
