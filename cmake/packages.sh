@@ -20,9 +20,9 @@ packages() {
   DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-build_packages=(g++ cmake ninja-build libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev
-  openmpi-bin libopenmpi-dev python3)
-test_packages=(iproute2)
+build_packages=(g++ cmake ninja-build pkg-config libboost-context-dev libfmt-dev libhwloc-dev libfabric-dev libcli11-dev
+  nlohmann-json3-dev libgtest-dev openmpi-bin libopenmpi-dev python3)
+test_packages=(iproute2 procps)
 
 # More ranks than cores; Open MPI refuses to run as root unless told twice.
 export OMPI_MCA_rmaps_base_oversubscribe=1

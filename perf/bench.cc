@@ -2,19 +2,16 @@
 // Copyright The Rondo Authors
 #include "bench.h"
 
-#include <atomic>
 #include <chrono>
-#include <cstdio>
+#include <memory>
 
 #include "check.h"
+#include "device_memory.h"
 
 namespace perf {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// More lines than this about wrong results help nobody.
-constexpr int kMostTold = 8;
 
 double microseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
@@ -47,7 +44,8 @@ Bench::Bench(const Options& options, const Collective& collective, Team& team, i
     : options_(options), collective_(collective), team_(team), thread_(thread), ranks_(ranks) {
   for (const Rank& rank : ranks_) {
     pending_.push_back({rank.stream, rank.comm});
-    verifiers_.emplace_back(collective_, rank);
+    verifiers_.emplace_back(collective_, CheckedBuffers{rank.rank, rank.send, rank.recv()},
+                            std::make_unique<DeviceMemory>(rank));
   }
   PERF_GPU(cudaSetDevice(ranks_.front().device));
 }
@@ -80,7 +78,7 @@ void Bench::warmUp(const Case& what) {
   wait();
 }
 
-Bench::Elapsed Bench::timeLoop(const Case& what, bool in_place) {
+Elapsed Bench::timeLoop(const Case& what, bool in_place) {
   launch(what, in_place, 0);
   wait();
   team_.barrier(thread_);
@@ -102,37 +100,6 @@ Bench::Elapsed Bench::timeLoop(const Case& what, bool in_place) {
   return {microseconds(end - begin - barriers) / operations, microseconds(launched - begin - barriers) / operations};
 }
 
-Bench::Elapsed Bench::combineTimes(Elapsed mine) {
-  double times[] = {mine.wall_us, mine.launch_us};
-  switch (options_.time_over) {
-    case TimeOver::Rank0:
-      if (thread_ != 0 || team_.launcher().process() != 0) times[0] = times[1] = 0;
-      team_.reduce(thread_, times, Reduce::Sum);
-      break;
-    case TimeOver::Average:
-      for (double& time : times) time /= team_.threads() * team_.launcher().processes();
-      team_.reduce(thread_, times, Reduce::Sum);
-      break;
-    case TimeOver::Min:
-      team_.reduce(thread_, times, Reduce::Min);
-      break;
-    case TimeOver::Max:
-      team_.reduce(thread_, times, Reduce::Max);
-      break;
-  }
-  return {times[0], times[1]};
-}
-
-void Bench::tellWrong(const Case& what, bool in_place, int rank, size_t wrong, const std::string& first) {
-  static std::atomic<int> told = 0;
-  if (told.fetch_add(1) >= kMostTold) return;
-  std::fputs(
-      fmt::format("# rank {}: {} {} {} root {}, {} bytes, {}: {} wrong; {}\n", rank, collective_.name(), what.type.name,
-                  what.op.name, what.root, what.bytes(), in_place ? "in-place" : "out-of-place", wrong, first)
-          .c_str(),
-      stderr);
-}
-
 double Bench::check(const Case& what, bool in_place) {
   double wrong = 0;
   for (int round = 0; round < options_.check_iters; ++round) {
@@ -146,7 +113,7 @@ double Bench::check(const Case& what, bool in_place) {
     for (size_t i = 0; i < verifiers_.size(); ++i) {
       std::string first;
       const size_t found = verifiers_[i].countWrong(checked, &first);
-      if (found) tellWrong(what, in_place, ranks_[i].rank, found, first);
+      if (found) tellWrong(collective_, what, checked, verifiers_[i].rank(), found, first);
       wrong += static_cast<double>(found);
     }
   }
@@ -159,13 +126,8 @@ double Bench::check(const Case& what, bool in_place) {
 Measurement Bench::measure(const Case& what, bool in_place) {
   Measurement result;
   if (options_.iters > 0) {
-    const Elapsed elapsed = combineTimes(timeLoop(what, in_place));
-    result.timed = true;
-    result.time_us = elapsed.wall_us;
-    result.cpu_us = elapsed.launch_us;
-    // Bytes per microsecond are 1e6 bytes/s.
-    result.alg_gbps = elapsed.wall_us > 0 ? static_cast<double>(what.bytes()) / elapsed.wall_us / 1e3 : 0;
-    result.bus_gbps = result.alg_gbps * collective_.busFactor(totalRanks());
+    const Elapsed elapsed = combineTimes(options_.time_over, team_, thread_, timeLoop(what, in_place));
+    addTimes(result, what.bytes(), elapsed, collective_.busFactor(totalRanks()));
   }
   if (options_.check_iters > 0) {
     result.checked = true;

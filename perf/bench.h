@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "collective.h"
+#include "ranks.h"
 #include "report.h"
 #include "stream_wait.h"
 #include "team.h"
+#include "timing.h"
 #include "verifier.h"
 
 namespace perf {
@@ -25,19 +27,12 @@ class Bench {
   Measurement measure(const Case& what, bool in_place);
 
  private:
-  struct Elapsed {
-    double wall_us;
-    double launch_us;
-  };
-
   int totalRanks() const;
   void launch(const Case& what, bool in_place, uint64_t iteration);
   void launchOnce(const Case& what, bool in_place, uint64_t offset);
   void wait() { waitStreams(pending_); }
   Elapsed timeLoop(const Case& what, bool in_place);
-  Elapsed combineTimes(Elapsed mine);
   double check(const Case& what, bool in_place);
-  void tellWrong(const Case& what, bool in_place, int rank, size_t wrong, const std::string& first);
 
   const Options& options_;
   const Collective& collective_;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// What differs between the perf programs: one collective, as a stateless object that any thread may use. Its main
-// function is `return perf::runProgram(argc, argv, collective)`.
+// What differs between the perf programs: one collective, as a stateless object that any thread may use. The main
+// function of one that measures the library is `return perf::runProgram(argc, argv, collective)`.
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "data.h"
 #include "gpu.h"
@@ -24,10 +25,10 @@ struct Call {
   cudaStream_t stream;
 };
 
-// Every rank's send and receive buffer holds `count` elements.
-class Collective {
+// What is known of a collective without calling it. Every rank's send and receive buffer holds `count` elements.
+class CollectiveKind {
  public:
-  virtual ~Collective() = default;
+  virtual ~CollectiveKind() = default;
 
   virtual const char* name() const = 0;  // "all_reduce"
   virtual bool hasOp() const = 0;
@@ -36,6 +37,12 @@ class Collective {
 
   // One period (kPeriod elements) of what every rank must receive.
   virtual void fillExpected(const Recipe& recipe, int root, void* out) const = 0;
+
+  std::string programName() const { return std::string(name()) + "_perf"; }
+};
+
+class Collective : public CollectiveKind {
+ public:
   virtual ncclResult_t enqueue(const Call& call) const = 0;
 };
 

@@ -83,12 +83,24 @@ Claim readClaim() {
   return {};
 }
 
+constexpr const char* kAdvice = " (RONDO_PERF_RANKS=1 runs one on purpose)";
+
 // N separate runs of one rank each look like a good result of N ranks, so they are refused.
-void refuseLonelyProcess(const Claim& claim, const char* reason) {
+void refuseLonelyProcess(const Claim& claim, const std::string& reason) {
   if (claim.size <= 1) return;
-  failUsage("{}={} but this program sees one process: {} (RONDO_PERF_RANKS=1 runs one on purpose)", claim.name,
-            claim.size, reason);
+  failUsage("{}={} but this program sees one process: {}", claim.name, claim.size, reason);
 }
+
+#ifdef PERF_MPI
+std::unique_ptr<Launcher> startMpi(const std::string& advice) {
+  const Claim claim = readClaim();
+  std::unique_ptr<Launcher> launcher = makeMpiLauncher();
+  if (launcher->processes() == 1) {
+    refuseLonelyProcess(claim, "it was built with another MPI than the launcher's" + advice);
+  }
+  return launcher;
+}
+#endif
 
 }  // namespace
 
@@ -119,15 +131,18 @@ void Launcher::abort(int status) {
   std::_Exit(status);
 }
 
+#ifdef PERF_MPI
+std::unique_ptr<Launcher> makeLauncherOfMpi() {
+  return startMpi("");
+}
+#endif
+
 std::unique_ptr<Launcher> makeLauncher() {
   if (std::getenv("RONDO_PERF_RANKS")) return makeLauncherByHand();
-  const Claim claim = readClaim();
 #ifdef PERF_MPI
-  std::unique_ptr<Launcher> launcher = makeMpiLauncher();
-  if (launcher->processes() == 1) refuseLonelyProcess(claim, "it was built with another MPI than the launcher's");
-  return launcher;
+  return startMpi(kAdvice);
 #else
-  refuseLonelyProcess(claim, "it was built without MPI");
+  refuseLonelyProcess(readClaim(), std::string("it was built without MPI") + kAdvice);
   return std::make_unique<SingleLauncher>();
 #endif
 }
@@ -136,7 +151,8 @@ bool isFirstProcess() {
   int rank = 0;
   // A number out of range is nobody's: its process says what is wrong with it.
   int ranks = 0;
-  if (readNumber("RONDO_PERF_RANK", &rank)) return rank <= 0 || (readNumber("RONDO_PERF_RANKS", &ranks) && rank >= ranks);
+  if (readNumber("RONDO_PERF_RANK", &rank))
+    return rank <= 0 || (readNumber("RONDO_PERF_RANKS", &ranks) && rank >= ranks);
   for (const Counter& counter : kCounters) {
     if (readNumber(counter.rank, &rank)) return rank == 0;
   }

@@ -61,6 +61,9 @@ class Launcher {
 // Looks at the environment and starts MPI where the program has it. Throws UsageError, the same on every process.
 std::unique_ptr<Launcher> makeLauncher();
 
+// MPI alone, for programs that measure it. Throws as makeLauncher.
+std::unique_ptr<Launcher> makeLauncherOfMpi();
+
 // Whether this process is the one that reports a mistake found before or by makeLauncher.
 bool isFirstProcess();
 

@@ -2,12 +2,11 @@
 // Copyright The Rondo Authors
 #include "options.h"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
-#include <functional>
 #include <limits>
 
-#include "check.h"
+#include "error.h"
+#include "flags.h"
 
 namespace perf {
 namespace {
@@ -15,14 +14,14 @@ namespace {
 constexpr int kMaxInt = std::numeric_limits<int>::max();
 constexpr uint64_t kMaxSizes = 1'000'000;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kColumns = R"(
 Sizes are powers of 1024: 8, 1K, 1.5G, 64M; K, KB and KiB mean the same.
 
 Columns:
   size     bytes of one rank's buffer, a whole number of elements      count   elements of it
   type     element type      redop   reduction, none where there is none
   root     root rank, -1 where there is none
-  time     microseconds per operation: host time of the loop / (iters * agg_iters), launch included
+  time     microseconds per operation: host time of the loop / operations, launch included
   algbw    size / time, in 1e9 bytes/s
   busbw    algbw * 2(n-1)/n for all_reduce, algbw for broadcast (n ranks): what each link must carry
   #wrong   wrong elements of all ranks in the check runs (not the timed ones): results are compared bit by bit (floating
@@ -32,54 +31,21 @@ Columns:
 Exit status: 0 passed, 1 wrong results, too slow (NCCL_TESTS_MIN_BW) or a failed call, 2 usage.
 
 Environment:
-  NCCL_TESTS_MIN_BW=X    fail when the average bus bandwidth is below 0.9 * X GB/s
+  NCCL_TESTS_MIN_BW=X    fail when the average bus bandwidth is below 0.9 * X GB/s)";
+
+constexpr const char* kLibraryNotes = R"(
   NCCL_TESTS_DEVICE=D    first device of each process (default: place on the host * threads * gpus)
   RONDO_PERF_RANKS=N     start without MPI: this is one of N processes, and NCCL_COMM_ID=host:port tells where they meet
   RONDO_PERF_RANK=R      which of them, 0 to N-1
   RONDO_PERF_LOCAL_RANK=L  its place on the host (default: R)
 Ranks in all: processes * threads * gpus.)";
 
-long long parseInteger(const std::string& flag, const std::string& text, long long low, long long high) {
-  long long value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || value < low || value > high) {
-    failUsage("{} {}: must be a whole number from {} to {}", flag, text, low, high);
-  }
-  return value;
-}
+constexpr const char* kMpiNotes = R"(
 
-// Declares the flags on a CLI::App. CLI11 splits the command line; the values are judged here, so that every message
-// names flag, value and range alike.
-class Flags {
- public:
-  explicit Flags(CLI::App& app) : app_(app) {}
-
-  void add(const std::string& names, std::function<void(const std::string&, const std::string&)> take,
-           const std::string& placeholder, const std::string& help) {
-    const std::string flag = names;
-    app_.add_option_function<std::string>(
-            names, [flag, take = std::move(take)](const std::string& text) { take(flag, text); }, help)
-        ->take_last()
-        ->type_name(placeholder);
-  }
-  void addBytes(const std::string& names, uint64_t& target, const std::string& help) {
-    add(
-        names, [&target](auto& flag, auto& text) { target = parseBytes(flag, text); }, "BYTES", help);
-  }
-  template <class Target>
-  void addInteger(const std::string& names, Target& target, int low, int high, const std::string& help) {
-    add(
-        names,
-        [&target, low, high](auto& flag, auto& text) {
-          target = static_cast<Target>(parseInteger(flag, text, low, high));
-        },
-        "N", help);
-  }
-
- private:
-  CLI::App& app_;
-};
+Measures the MPI library on plain memory, in the table and by the check of broadcast_perf and all_reduce_perf. MPI has
+one buffer for a broadcast: out-of-place, the root sends from its send buffer and then copies it to its receive buffer.
+An allreduce has no types below 4 bytes and no avg: MPI lacks some of them and leaves open what an 8-bit sum past its
+range is. Ranks are processes; start them by mpirun or srun.)";
 
 int parseRoot(const std::string& flag, const std::string& text) {
   if (text == "all" || text == "-1") return kAllRoots;
@@ -110,11 +76,13 @@ void addSizeFlags(Flags& flags, Options& options) {
   flags.addInteger("-f,--stepfactor", options.sizes.factor, 2, kMaxInt, "factor between sizes, instead of a step");
 }
 
-void addLoopFlags(Flags& flags, Options& options) {
+void addLoopFlags(Flags& flags, Options& options, Measured measured) {
   flags.addInteger("-n,--iters", options.iters, 0, kMaxInt, "timed iterations (default 20; 0: check only)");
   flags.addInteger("-w,--warmup_iters", options.warmup_iters, 0, kMaxInt, "warm-up iterations (default 1)");
-  flags.addInteger("-m,--agg_iters", options.agg_iters, 1, kMaxInt,
-                   "operations per iteration, as one group (default 1)");
+  if (measured == Measured::Library) {
+    flags.addInteger("-m,--agg_iters", options.agg_iters, 1, kMaxInt,
+                     "operations per iteration, as one group (default 1)");
+  }
   flags.addInteger("-c,--check", options.check_iters, 0, kMaxInt,
                    "check runs per line, not timed (default 1; 0: none)");
   flags.add(
@@ -128,22 +96,24 @@ void addLoopFlags(Flags& flags, Options& options) {
       "root (default 0; -1 or all: every rank in turn); unused where there is none");
 }
 
-void addRunFlags(Flags& flags, Options& options) {
+void addLaunchFlags(Flags& flags, Options& options) {
   flags.addInteger("-g,--ngpus", options.gpus_per_thread, 1, 1024, "ranks (devices) per thread (default 1)");
   flags.addInteger("-t,--nthreads", options.threads, 1, 1024, "threads per process (default 1)");
   flags.addInteger("-p,--parallel_init", options.parallel_init, 0, 1, "1: each thread makes its own communicators");
   flags.add(
       "--bootstrap", [&options](auto& flag, auto& text) { options.bootstrap = parseBootstrap(flag, text); }, "HOW",
       "how the ranks find each other: socket (a unique id, the default) or mpi (rondoCommInitMpi)");
+  flags.addInteger("-C,--report_cputime", options.report_cpu_time, 0, 1, "1: show the host time of the launches alone");
+}
+
+void addReportFlags(Flags& flags, Options& options) {
   flags.addInteger("-a,--average", options.time_over, 0, 3,
                    "time shown: 0 of rank 0, 1 average, 2 least, 3 greatest (default 1)");
   flags.addInteger("-z,--blocking", options.blocking, 0, 3,
                    "after each iteration: 1 wait and barrier, 2 wait, 3 as 1 with the barrier not timed (default 0)");
-  flags.addInteger("-C,--report_cputime", options.report_cpu_time, 0, 1, "1: show the host time of the launches alone");
   flags.addInteger("-S,--report_timestamps", options.report_timestamps, 0, 1, "1: end each line with date and time");
-  flags.add(
-      "-J,--output_file", [&options](auto&, auto& text) { options.json_path = text; }, "FILE",
-      "write the results as JSON; an existing file is kept, FILE.1 and so on is written");
+  flags.addText("-J,--output_file", options.json_path, "FILE",
+                "write the results as JSON; an existing file is kept, FILE.1 and so on is written");
 }
 
 void checkTogether(const Options& options) {
@@ -167,27 +137,20 @@ void checkTogether(const Options& options) {
 
 }  // namespace
 
-Options parseOptions(const std::string& program, int argc, const char* const* argv) {
+Options parseOptions(const std::string& program, int argc, const char* const* argv, Measured measured) {
   Options options;
   options.types = findTypes("--datatype", "float");
   options.ops = findOps("--op", "sum");
   options.arguments.assign(argv, argv + argc);
   CLI::App app("Measures and checks one collective over a sweep of sizes.", program);
-  app.footer(kFooter);
-  app.set_help_flag("-h,--help", "this text");
+  app.footer(std::string(kColumns) + (measured == Measured::Library ? kLibraryNotes : kMpiNotes));
   Flags flags(app);
   addSizeFlags(flags, options);
-  addLoopFlags(flags, options);
-  addRunFlags(flags, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    options.help = true;
-    options.help_text = app.help();
-    return options;
-  } catch (const CLI::ParseError& error) {
-    failUsage("{} (-h lists the flags)", error.what());
-  }
+  addLoopFlags(flags, options, measured);
+  if (measured == Measured::Library) addLaunchFlags(flags, options);
+  addReportFlags(flags, options);
+  options.help = !readCommandLine(app, argc, argv, &options.help_text);
+  if (options.help) return options;
   checkTogether(options);
   return options;
 }

@@ -22,6 +22,9 @@ enum class Blocking { Never = 0, WaitAndBarrier = 1, Wait = 2, WaitTimedBarrierN
 // How the ranks of the communicator find each other: by a unique id, or by Rondo's rondoCommInitMpi.
 enum class Bootstrap { Socket, Mpi };
 
+// The library, or MPI in the programs that compare it: those have no devices, groups or threads.
+enum class Measured { Library, Mpi };
+
 struct Options {
   SizeRange sizes;
   int iters = 20;
@@ -47,6 +50,7 @@ struct Options {
 };
 
 // Throws UsageError that names flag, value and allowed range. `program` is the name shown in the help.
-Options parseOptions(const std::string& program, int argc, const char* const* argv);
+Options parseOptions(const std::string& program, int argc, const char* const* argv,
+                     Measured measured = Measured::Library);
 
 }  // namespace perf

@@ -10,13 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "checked_memory.h"
 #include "gpu.h"
 #include "launcher.h"
 
 namespace perf {
-
-// Bytes before and after the receive buffer that no operation may touch.
-constexpr size_t kGuardBytes = 512;
 
 struct Rank {
   int rank = 0;  // in the communicator

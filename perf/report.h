@@ -51,6 +51,7 @@ struct DeviceInfo {
 struct RunInfo {
   std::string program;  // "all_reduce_perf"
   int ranks = 1;
+  std::string mpi_library;  // when MPI is measured; empty: the collective library, with these versions
   int headers_version = 0;
   int library_version = 0;
   bool devices_shared = false;

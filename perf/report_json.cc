@@ -2,24 +2,12 @@
 // Copyright The Rondo Authors
 #include "report_json.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-
-#include "check.h"
-
 namespace perf {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormatVersion = 3;
-
-std::string findFreeName(const std::string& path) {
-  std::string name = path;
-  for (int i = 1; std::filesystem::exists(name); ++i) name = fmt::format("{}.{}", path, i);
-  return name;
-}
 
 Json describeConfig(const Options& options) {
   Json config = {{"nthreads", options.threads},
@@ -56,22 +44,19 @@ Json describeSide(const Measurement& side, bool cpu_time) {
 
 }  // namespace
 
-JsonReport::JsonReport(const Options& options) : options_(options), path_(findFreeName(options.json_path)) {
-  file_.open(path_);
-  if (!file_) {
-    throw LocalUsageError(fmt::format("--output_file {}: cannot be written: {}", path_, std::strerror(errno)));
-  }
-}
+JsonReport::JsonReport(const Options& options) : options_(options), file_("--output_file", options.json_path) {}
 
 void JsonReport::begin(const RunInfo& info) {
-  root_ = {{"version", kFormatVersion},
-           {"start_time", formatNow()},
-           {"args", options_.arguments},
-           {"nccl_version", info.library_version},
-           {"nccl_headers_version", info.headers_version},
-           {"config", describeConfig(options_)},
-           {"devices", Json::array()},
-           {"results", Json::array()}};
+  root_ = {{"version", kFormatVersion}, {"start_time", formatNow()}, {"args", options_.arguments}};
+  if (info.mpi_library.empty()) {
+    root_["nccl_version"] = info.library_version;
+    root_["nccl_headers_version"] = info.headers_version;
+  } else {
+    root_["mpi_library"] = info.mpi_library;
+  }
+  root_["config"] = describeConfig(options_);
+  root_["devices"] = Json::array();
+  root_["results"] = Json::array();
   for (const DeviceInfo& device : info.devices) {
     root_["devices"].push_back({{"rank", device.rank},
                                 {"group", 0},
@@ -99,9 +84,7 @@ void JsonReport::finish(const Verdict& verdict) {
                                     {"okay", verdict.fastEnough()}};
   root_["errors"] = verdict.errors;
   root_["end_time"] = formatNow();
-  file_ << root_.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  file_.flush();
-  if (!file_) throw Failure(fmt::format("--output_file {}: write failed: {}", path_, std::strerror(errno)));
+  file_.write(root_);
 }
 
 }  // namespace perf

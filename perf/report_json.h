@@ -5,10 +5,9 @@
 // main thread of the first process.
 #pragma once
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <string>
 
+#include "json_file.h"
 #include "report.h"
 
 namespace perf {
@@ -23,12 +22,9 @@ class JsonReport {
   // Writes the file.
   void finish(const Verdict& verdict);
 
-  const std::string& path() const { return path_; }
-
  private:
   const Options& options_;
-  std::string path_;
-  std::ofstream file_;
+  JsonFile file_;
   nlohmann::ordered_json root_;
 };
 

@@ -6,8 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +13,7 @@
 #include "collective.h"
 #include "options.h"
 #include "ranks.h"
-#include "report.h"
-#include "report_json.h"
-#include "table.h"
+#include "results.h"
 #include "team.h"
 
 namespace perf {
@@ -34,6 +30,7 @@ class Runner {
   [[noreturn]] void fail(const std::string& text, int status);
 
  private:
+  int runSteps();
   void setUp();
   void initRanks();
   void describeDevices(std::vector<int>* ranks_on_memory);
@@ -44,9 +41,6 @@ class Runner {
   std::vector<int> listRoots() const;
   void sweep(int thread);
   void sweepSizes(Bench& bench, int thread, const TypeInfo& type, const OpInfo& op, int root);
-  void addLine(const Line& line);
-  int conclude();
-
   const Options& options_;
   const Collective& collective_;
   Launcher& launcher_;
@@ -54,15 +48,7 @@ class Runner {
   int total_ranks_;
   std::vector<uint64_t> sizes_;
   std::vector<Rank> ranks_;
-  bool reports_;  // whether this is the process that prints
-  RunInfo info_;
-  Verdict verdict_;
-  uint64_t lines_ = 0;
-  double bus_sum_ = 0;
-  uint64_t bus_count_ = 0;
-  Table table_;
-  std::mutex report_mutex_;  // json_: a failing thread finishes it, the main thread fills it
-  std::optional<JsonReport> json_;
+  Results results_;
 };
 
 }  // namespace perf

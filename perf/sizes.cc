@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "check.h"
+#include "error.h"
 
 namespace perf {
 namespace {

@@ -26,6 +26,11 @@ std::string formatTime(double us) {
   return us >= 10000 ? fmt::format("{:.0f}", us) : fmt::format("{:.{}f}", us, us >= 100 ? 1 : 2);
 }
 
+std::string describeLibrary(const RunInfo& info) {
+  if (!info.mpi_library.empty()) return fmt::format("# mpi-library={}\n", info.mpi_library);
+  return fmt::format("# nccl-headers={} nccl-library={}\n", info.headers_version, info.library_version);
+}
+
 std::string formatSide(const Measurement& side, bool cpu_time) {
   const std::string wrong = side.checked ? fmt::format("{:.0f}", side.wrong) : "N/A";
   if (!side.timed) return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "N/A", "N/A", "N/A", wrong);
@@ -54,13 +59,13 @@ void Table::printHeader(const RunInfo& info) const {
   const SizeRange& sizes = options_.sizes;
   const std::string step =
       sizes.factor ? fmt::format("{}(factor)", sizes.factor) : fmt::format("{}(bytes)", sizes.step_bytes);
+  print(describeLibrary(info));
   print(fmt::format(
-      "# nccl-headers={} nccl-library={}\n# Collective test starting: {}\n"
+      "# Collective test starting: {}\n"
       "# nThread {} nGpus {} minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} agg iters: {} validation: {}\n"
       "#\n# Using devices\n",
-      info.headers_version, info.library_version, info.program, options_.threads, options_.gpus_per_thread,
-      sizes.min_bytes, sizes.max_bytes, step, options_.warmup_iters, options_.iters, options_.agg_iters,
-      options_.check_iters));
+      info.program, options_.threads, options_.gpus_per_thread, sizes.min_bytes, sizes.max_bytes, step,
+      options_.warmup_iters, options_.iters, options_.agg_iters, options_.check_iters));
   for (const DeviceInfo& device : info.devices) {
     print(fmt::format("#  Rank {:>2} Pid {:>6} on {:>10} device {:>2} [{}] {}\n", device.rank, device.pid, device.host,
                       device.device, device.bus_id, device.name));

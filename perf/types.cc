@@ -2,7 +2,7 @@
 // Copyright The Rondo Authors
 #include "types.h"
 
-#include "check.h"
+#include "error.h"
 
 namespace perf {
 namespace {

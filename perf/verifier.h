@@ -5,11 +5,13 @@
 // by the rank's thread.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "checked_memory.h"
 #include "collective.h"
-#include "ranks.h"
+#include "report.h"
 
 namespace perf {
 
@@ -38,29 +40,36 @@ struct CheckedCase {
 
 class Verifier {
  public:
-  Verifier(const Collective& collective, const Rank& rank) : collective_(collective), rank_(rank) {}
+  Verifier(const CollectiveKind& collective, const CheckedBuffers& buffers, std::unique_ptr<CheckedMemory> memory)
+      : collective_(collective), buffers_(buffers), memory_(std::move(memory)) {}
 
-  // Enqueues the filling on the rank's stream.
+  int rank() const { return buffers_.rank; }
+  // Fills the buffers.
   void prepare(const CheckedCase& checked);
-  // Waits for the stream; how much is wrong: elements of the result, changed elements of the send buffer, damaged
+  // After the operation: how much is wrong: elements of the result, changed elements of the send buffer, damaged
   // guards. `first` says what the first of them is.
   size_t countWrong(const CheckedCase& checked, std::string* first);
 
  private:
   void buildPatterns(const CheckedCase& checked);
-  void fill(char* device, const CheckedCase& checked);
-  size_t compare(const char* device, const Pattern& expected, const Recipe& recipe, const CheckedCase& checked,
+  void fill(char* buffer, const CheckedCase& checked);
+  size_t compare(const char* buffer, const Pattern& expected, const Recipe& recipe, const CheckedCase& checked,
                  const char* what, std::string* first);
-  size_t compareGuard(const char* device, const char* what, std::string* first);
-  const char* fetch(const char* device, size_t bytes);
+  size_t compareGuard(const char* guard, const char* what, std::string* first);
+  const char* fetch(const char* from, size_t bytes);
 
-  const Collective& collective_;
-  const Rank& rank_;
+  const CollectiveKind& collective_;
+  CheckedBuffers buffers_;
+  std::unique_ptr<CheckedMemory> memory_;
   Recipe built_recipe_;
   int built_root_ = -2;  // none yet
   Pattern input_;
   Pattern expected_;
   std::vector<char> staging_;
 };
+
+// A line on stderr about wrong results of one rank; the first few only. Any thread.
+void tellWrong(const CollectiveKind& collective, const Case& what, const CheckedCase& checked, int rank, size_t wrong,
+               const std::string& first);
 
 }  // namespace perf

@@ -15,15 +15,20 @@ source cmake/packages.sh
 packages "${build_packages[@]}" "${test_packages[@]}"
 cmake --preset emu >/dev/null
 cmake --build --preset emu
-ctest --test-dir build/emu --output-on-failure -j 2
 [ "${1:-}" = --long ] && most=64M || most=4M
-tests/mpi/sweep.sh build/emu mpirun $most
-[ "${1:-}" = --long ] || exit 0
+[ "${1:-}" = --long ] && export RONDO_TEST_LONG=1  # more rounds
+ctest --test-dir build/emu --output-on-failure -j 2
+if [ "${1:-}" != --long ]; then
+  tests/mpi/sweep.sh build/emu mpirun $most
+  exit 0
+fi
 
+links=(peer tcp net shm nodes2 nodes3 mpi)
+tests/mpi/sweep.sh build/emu mpirun $most "${links[@]}"
 packages mpich libmpich-dev
 cmake --preset emu-mpich >/dev/null
 cmake --build --preset emu-mpich --target broadcast_perf all_reduce_perf
-tests/mpi/sweep.sh build/emu-mpich mpiexec.mpich $most
+tests/mpi/sweep.sh build/emu-mpich mpiexec.mpich $most "${links[@]}"
 cmake --preset emu-asan >/dev/null
 cmake --build --preset emu-asan
 ctest --test-dir build/emu-asan --output-on-failure -j 2 --timeout 1200

@@ -19,8 +19,8 @@
 //     for its successor to release step r + k - depth. If k <= depth - 1 that is an older step than the one the successor
 //     holds, so along the ring the steps would have to decrease for ever: no cycle. Otherwise (depth 1) the algorithm
 //     releases before it sends (RingArgs::split).
-// F6  Only worker waves' stores move bytes here; where a NIC or a copy engine does, the proxy publishes tail after that
-//     mover's completion.
+// F6  Only worker waves' stores move bytes here; where a network does, the proxy publishes tail after the completion of
+//     the transfer (transport/fabric/receive_connection.cc).
 // F7  Steps are posted in order: tail and head are stored by one lane each, only upwards; one store may publish several.
 // The counters are 64 bits wide and never wrap.
 #pragma once
@@ -31,11 +31,11 @@
 namespace rondo {
 
 RONDO_DEVICE char* slotAddress(const Fifo& fifo, uint64_t step) {
-  return fifo.slots + (step & (fifo.depth - 1)) * fifo.slotBytes;
+  return fifo.slots + (step & (fifo.depth - 1)) * slotStride(fifo.slotBytes) + kSlotHeaderRoom;
 }
 
 RONDO_DEVICE SlotHeader& slotHeader(const Fifo& fifo, uint64_t step) {
-  return fifo.headers[step & (fifo.depth - 1)];
+  return reinterpret_cast<SlotHeader*>(slotAddress(fifo, step))[-1];
 }
 
 }  // namespace rondo

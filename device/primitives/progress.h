@@ -116,6 +116,12 @@ RONDO_DEVICE void runProgress(ChannelState& channel, ProgressShared& shared, uns
   }
   arch::Reconverge scope;
   if (duty.ownsFifo) arch::storeRelaxed<arch::Scope::kDevice>(*duty.stepState, duty.base + posted);
+  if (channel.ended != nullptr && arch::laneIndex() == 0) {
+    const uint64_t launches = arch::loadRelaxed<arch::Scope::kDevice>(channel.launches) + 1;
+    arch::storeRelaxed<arch::Scope::kDevice>(channel.launches, launches);
+    // Relaxed: it says that this channel needs no proxy for now; what the proxy moves it learns from tail and head.
+    arch::storeRelaxed<arch::Scope::kSystem>(*channel.ended, launches);
+  }
 }
 
 }  // namespace rondo

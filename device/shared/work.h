@@ -23,6 +23,8 @@ struct ChannelState {
   uint32_t previous;  // peer ranks, for reports
   uint32_t next;
   ReportPage* report;  // pinned host memory
+  Word launches;       // kernels that have ended on this channel
+  Word* ended;         // pinned host memory: told the same number, for a proxy that sleeps between kernels; or null
 };
 
 // One call.

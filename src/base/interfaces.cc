@@ -129,6 +129,11 @@ int socketFamily() {
   return parseFamily(env::text("NCCL_SOCKET_FAMILY").value_or(""));
 }
 
+std::string preferredAddress() {
+  const auto ranked = rankInterfaces(listInterfaces(), rulesFromEnvironment());
+  return ranked.empty() ? "" : ranked.front().address.hostText();
+}
+
 Fd listenOnInterface() {
   const auto all = listInterfaces();
   const InterfaceRules rules = rulesFromEnvironment();

@@ -33,6 +33,9 @@ std::vector<Interface> rankInterfaces(const std::vector<Interface>& all, const I
 // AF_INET, AF_INET6 or, when NCCL_SOCKET_FAMILY is not set, AF_UNSPEC.
 int socketFamily();
 
+// The numeric address of the best interface, without a port; empty when there is none.
+std::string preferredAddress();
+
 // A listener on the best interface whose address can be bound; logs the choice once per process. Throws when there is
 // none: InvalidArgument if NCCL_SOCKET_IFNAME or NCCL_SOCKET_FAMILY left nothing over, otherwise SystemError; the text
 // lists the interfaces seen.

@@ -33,11 +33,14 @@ ncclResult_t Communicator::asyncError() const {
 }
 
 // The first error wins; every wait of the kernels ends. During init no kernel runs, and enter() throws the error.
-void Communicator::fail(ncclResult_t code, const std::string& text) {
+void Communicator::fail(ncclResult_t code, const std::string& what) {
+  std::string text = what;
   {
     std::lock_guard lock(errorMutex_);
     if (error_ != ncclSuccess) return;
     error_ = code;
+    // Once init is over the wiring stands.
+    if (entered_ && wiring_) text += wiring_->describe();
     errorText_ = text;
     if (!entered_) return;
   }
@@ -112,6 +115,7 @@ void Communicator::launch(const std::vector<StreamCall>& calls) {
       const KernelArgs args = planBatch(calls, next);
       if (args.workCount == 0) continue;
       if (launched_ && stream != lastStream_) lastLaunch_->makeWait(stream);
+      wiring_->noteLaunch(blocksOf(args));
       launchCollectives(args, {blocksOf(args), settings_.workers, settings_.waveSize}, stream);
       lastLaunch_->record(stream);
       lastStream_ = stream;
@@ -139,6 +143,7 @@ void Communicator::abort() {
 }
 
 void Communicator::leave() {
+  if (wiring_) wiring_->leave();
   if (control_) control_->leave();
 }
 

@@ -16,12 +16,12 @@
 #include "device/runtime/runtime.h"
 #include "device/shared/work.h"
 #include "src/comm/report.h"
+#include "src/comm/wiring.h"
 #include "src/plan/plan.h"
 #include "src/plan/settings.h"
 #include "src/topology/topology.h"
 #include "transport/bootstrap/bootstrap.h"
 #include "transport/bootstrap/control.h"
-#include "transport/peer/peer.h"
 
 namespace rondo {
 
@@ -86,8 +86,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
 
  private:
   void meet(Bootstrap& bootstrap, const AbortPredicate& aborted);
-  void join(Bootstrap& bootstrap);
-  void connect(Bootstrap& bootstrap);
+  void join(Bootstrap& bootstrap, const AbortPredicate& aborted);
+  void connect(Bootstrap& bootstrap, const Topology& topology, const AbortPredicate& aborted);
   void enter();
   void fail(ncclResult_t code, const std::string& text);
   void checkReport();
@@ -104,7 +104,6 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   Settings settings_{};
   Ring ring_;
   std::unique_ptr<Report> report_;
-  std::unique_ptr<PeerTransport> peer_;
   runtime::DeviceMemory channels_;  // ChannelState per channel
 
   std::mutex mutex_;  // protects what follows; taken before errorMutex_
@@ -120,7 +119,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   bool mismatchRaised_ = false;  // service thread only
   std::atomic<bool> controlReady_{false};  // the callbacks of control_ may use it and the report
 
-  std::unique_ptr<ControlPlane> control_;  // last: its callbacks use the rest
+  std::unique_ptr<ControlPlane> control_;  // its callbacks use what stands above
+  std::unique_ptr<Wiring> wiring_;         // last: its network reports errors to control_
 };
 
 }  // namespace rondo

@@ -3,21 +3,20 @@
 //
 // How a communicator is made: ranks meet and connect the control plane, then over it compare settings, allocate and map
 // FIFOs.
-#include <cstring>
-
 #include "src/base/env.h"
 #include "src/base/error.h"
 #include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/comm/communicator.h"
 #include "src/comm/exchange.h"
+#include "src/topology/placement.h"
 #include "transport/bootstrap/control_bootstrap.h"
 #include "transport/bootstrap/init_timeout.h"
 
 namespace rondo {
 namespace {
 
-constexpr uint32_t kProtocolVersion = 1;  // of what ranks exchange and of the FIFO
+constexpr uint32_t kProtocolVersion = 2;  // of what ranks exchange and of the FIFO
 
 struct RankRecord {
   uint32_t version;
@@ -25,16 +24,9 @@ struct RankRecord {
   DeviceLimits limits;
   Location location;
   uint64_t id;  // rank 0's becomes the communicator's
-  char host[64];
 };
 
 struct Nothing {};
-
-// What a rank calls its host: others may have the same name, or NCCL_HOSTID may make two of one.
-std::string hostText() {
-  const auto given = env::text("NCCL_HOSTID");
-  return given ? fmt::format("{} (NCCL_HOSTID={})", hostName(), *given) : hostName();
-}
 
 void checkVersions(const std::vector<RankRecord>& records) {
   for (size_t rank = 0; rank < records.size(); ++rank) {
@@ -42,17 +34,6 @@ void checkVersions(const std::vector<RankRecord>& records) {
       fail(ncclInvalidUsage, "ranks use different versions of Rondo: protocol {} on rank 0, {} on rank {}",
            records[0].version, records[rank].version, rank);
     }
-  }
-}
-
-// Every pair of neighbours must share a host: the peer transport maps memory.
-void checkReachable(const std::vector<RankRecord>& records, const Topology& topology) {
-  for (uint32_t rank = 1; rank < topology.ranks(); ++rank) {
-    if (topology.sameHost(0, rank)) continue;
-    fail(ncclInvalidUsage,
-         "rank 0 is on host {} and rank {} on host {}: this version connects ranks of one host only, and NCCL_HOSTID, "
-         "where it is set, must be the same",
-         records[0].host, rank, records[rank].host);
   }
 }
 
@@ -81,7 +62,7 @@ Communicator::Communicator(const InitRequest& request, const std::atomic<bool>& 
   meet(*bootstrap, aborted);
   ControlBootstrap exchanges(*control_, aborted, initTimeout());
   try {
-    join(exchanges);
+    join(exchanges, aborted);
     enter();
   } catch (const Error& error) {
     // Those that are still in an exchange learn why; where all failed alike, or an error was told before, it is no news.
@@ -108,15 +89,15 @@ void Communicator::enter() {
   entered_ = true;
 }
 
-void Communicator::join(Bootstrap& bootstrap) {
+void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
   const auto records = exchange<RankRecord>(bootstrap, [&] {
     RankRecord record{};
     record.version = kProtocolVersion;
     record.limits = deviceLimits();
     record.settings = readSettings(record.limits, config_.minChannels, config_.maxChannels);
-    record.location = {hostIdentity(), runtime::deviceProperties(device_).busId};
+    const runtime::DeviceProperties properties = runtime::deviceProperties(device_);
+    record.location = locate(properties.busId, properties.isEmulated);
     record.id = randomBits();
-    hostText().copy(record.host, sizeof(record.host) - 1);
     return record;
   });
   checkVersions(records);
@@ -124,7 +105,6 @@ void Communicator::join(Bootstrap& bootstrap) {
   std::vector<Location> locations;
   for (const RankRecord& record : records) locations.push_back(record.location);
   const Topology topology(std::move(locations));
-  checkReachable(records, topology);
   ring_ = makeRing(topology, static_cast<uint32_t>(rank_));
 
   std::vector<SettingsRequest> requests;
@@ -134,27 +114,41 @@ void Communicator::join(Bootstrap& bootstrap) {
   }
   const uint32_t wave = records[static_cast<size_t>(rank_)].limits.waveSize;
   settings_ = agreeOnSettings(requests, static_cast<uint32_t>(rank_), wave);
-  connect(bootstrap);
+  sequence_ = settings_.firstStep;
+  connect(bootstrap, topology, aborted);
 }
 
-void Communicator::connect(Bootstrap& bootstrap) {
-  const auto addresses = exchange<PeerAddress>(bootstrap, [&] {
+void Communicator::connect(Bootstrap& bootstrap, const Topology& topology, const AbortPredicate& aborted) {
+  exchange<Nothing>(bootstrap, [&] {
     report_ = std::make_unique<Report>();
     lastLaunch_ = std::make_unique<runtime::Event>();
-    if (ranks_ > 1) peer_ = std::make_unique<PeerTransport>(FifoShape{settings_.maxChannels, settings_.depth, settings_.slotBytes}, rank_);
-    return peer_ ? peer_->address() : PeerAddress{};
+    return Nothing{};
   });
   if (ranks_ == 1) return;
+  const auto describeRank = [this](int rank) { return control_->describe(rank); };
+  const auto onNetworkError = [this](ncclResult_t code, const std::string& text) {
+    control_->raise(code, rank_, fmt::format("{}: {}", control_->describe(rank_), text));
+  };
+  const AbortPredicate failedOrAborted = [this, &aborted] {
+    throwIfFailed();
+    return aborted();
+  };
+  const runtime::DeviceProperties properties = runtime::deviceProperties(device_);
+  wiring_ = std::make_unique<Wiring>(
+      WiringRequest{rank_, device_, properties.busId, properties.isEmulated, topology, ring_, settings_,
+                    &report_->page(), describeRank, onNetworkError},
+      bootstrap, failedOrAborted);
   exchange<Nothing>(bootstrap, [&] {
-    peer_->connect(addresses[ring_.previous()], addresses[ring_.next()]);
     std::vector<ChannelState> states(settings_.maxChannels);
     for (uint32_t channel = 0; channel < settings_.maxChannels; ++channel) {
       ChannelState& state = states[channel];
-      state.receive = peer_->receiveFifo(channel);
-      state.send = peer_->sendFifo(channel);
+      state.receive = wiring_->receiveFifo(channel);
+      state.send = wiring_->sendFifo(channel);
+      state.receiveStep.value = state.sendStep.value = settings_.firstStep;
       state.previous = ring_.previous();
       state.next = ring_.next();
       state.report = &report_->page();
+      state.ended = wiring_->endedWord(channel);
     }
     channels_ = runtime::DeviceMemory(states.size() * sizeof(ChannelState), runtime::MemoryUse::kPrivate);
     runtime::copyToDevice(channels_.data(), states.data(), states.size() * sizeof(ChannelState));

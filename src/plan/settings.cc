@@ -50,6 +50,11 @@ Choice readChannels(const char* variable, const char* twin, int config, uint32_t
   return {static_cast<uint64_t>(*given), 1};
 }
 
+Choice readFlag(const char* variable) {
+  const auto given = env::integer(variable, 0, 1);
+  return {static_cast<uint64_t>(given.value_or(0)), given ? 1u : 0u};
+}
+
 // "8 on ranks 0, 2; 16 on rank 1"
 std::string listValues(const std::vector<SettingsRequest>& requests, Choice SettingsRequest::*field) {
   std::vector<uint64_t> values;
@@ -99,6 +104,10 @@ SettingsRequest readSettings(const DeviceLimits& limits, int configMinChannels, 
   request.minChannels = readChannels("NCCL_MIN_NCHANNELS", "NCCL_MIN_CTAS", configMinChannels, 1);
   const auto most = static_cast<uint32_t>(std::max<uint64_t>(limits.defaultChannels, request.minChannels.value));
   request.maxChannels = readChannels("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", configMaxChannels, most);
+  request.p2pDisable = readFlag("NCCL_P2P_DISABLE");
+  request.shmDisable = readFlag("NCCL_SHM_DISABLE");
+  const auto firstStep = env::integer("RONDO_FIRST_STEP", 0, int64_t{1} << 62);
+  request.firstStep = {static_cast<uint64_t>(firstStep.value_or(0)), firstStep ? 1u : 0u};
   if (request.minChannels.value > request.maxChannels.value) {
     fail(ncclInvalidArgument, "NCCL_MIN_NCHANNELS={}: must be at most NCCL_MAX_NCHANNELS={}",
          request.minChannels.value, request.maxChannels.value);
@@ -134,6 +143,9 @@ Settings agreeOnSettings(const std::vector<SettingsRequest>& requests, uint32_t 
   settings.maxChannels = static_cast<uint32_t>(std::max(most, least));
   settings.workers = static_cast<uint32_t>(requests[rank].workerThreads / waveSize);
   settings.waveSize = waveSize;
+  settings.usesPeer = agree(requests, &SettingsRequest::p2pDisable, "NCCL_P2P_DISABLE") == 0;
+  settings.usesShm = agree(requests, &SettingsRequest::shmDisable, "NCCL_SHM_DISABLE") == 0;
+  settings.firstStep = agree(requests, &SettingsRequest::firstStep, "RONDO_FIRST_STEP");
   return settings;
 }
 

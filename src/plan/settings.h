@@ -40,6 +40,9 @@ struct SettingsRequest {
   Choice bufferBytes;
   Choice minChannels;
   Choice maxChannels;
+  Choice p2pDisable;
+  Choice shmDisable;
+  Choice firstStep;
   uint64_t workerThreads;
   uint64_t channelsThatFit;  // filled in when it is known how many ranks share the device
 };
@@ -51,6 +54,9 @@ struct Settings {
   uint32_t maxChannels;
   uint32_t workers;  // worker waves per block; may differ between ranks
   uint32_t waveSize;
+  bool usesPeer;  // ranks of one host reach each other's memory
+  bool usesShm;   // where they do not, the shm provider may connect them
+  uint64_t firstStep;
 };
 
 // From the environment; config values (0: not given) come from ncclConfig_t. Throws Error(ncclInvalidArgument) with one

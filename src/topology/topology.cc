@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fstream>
 #include <numeric>
+#include <tuple>
+#include <unordered_map>
 
 #include "src/base/env.h"
 #include "src/base/hash.h"
@@ -20,19 +22,15 @@ uint64_t hostIdentity() {
 }
 
 std::vector<uint32_t> Topology::ringOrder() const {
+  std::unordered_map<uint64_t, uint32_t> lowestRank;  // of each host
+  for (uint32_t rank = 0; rank < ranks(); ++rank) lowestRank.try_emplace(locations_[rank].host, rank);
+  const auto key = [&](uint32_t rank) {
+    const Location& at = locations_[rank];
+    return std::tuple(lowestRank.at(at.host), at.package, at.numaNode, at.bus, rank);
+  };
   std::vector<uint32_t> order(ranks());
   std::iota(order.begin(), order.end(), 0);
-  // Hosts in the order of their lowest rank.
-  std::vector<uint32_t> lowest(ranks());
-  for (uint32_t rank = 0; rank < ranks(); ++rank) {
-    lowest[rank] = rank;
-    for (uint32_t other = 0; other < rank; ++other) {
-      if (!sameHost(rank, other)) continue;
-      lowest[rank] = other;
-      break;
-    }
-  }
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return lowest[a] < lowest[b]; });
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
   return order;
 }
 

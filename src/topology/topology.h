@@ -11,10 +11,13 @@
 
 namespace rondo {
 
-// Of one rank. host identifies the machine (NCCL_HOSTID sets another one); bus the device on it.
+// Of one rank. host identifies the machine (NCCL_HOSTID sets another one); bus the device on it. package and numaNode
+// say where on the host that device is (src/topology/placement.h).
 struct Location {
   uint64_t host;
   uint64_t bus;
+  uint32_t package;
+  uint32_t numaNode;
 };
 
 // The identity of this host: a hash of NCCL_HOSTID if set, else of the boot id and the host name.
@@ -25,7 +28,8 @@ class Topology {
   explicit Topology(std::vector<Location> locations) : locations_(std::move(locations)) {}
 
   uint32_t ranks() const { return static_cast<uint32_t>(locations_.size()); }
-  // The ring visits the ranks of one host one after another, in rank order.
+  // The ring visits hosts in the order of their lowest rank, and on a host package by package, in each NUMA node by
+  // NUMA node, in each device by device (by bus), and the ranks of a device in rank order.
   std::vector<uint32_t> ringOrder() const;
   // How many ranks sit on the same device as 'rank', itself included.
   uint32_t ranksOnDeviceOf(uint32_t rank) const;

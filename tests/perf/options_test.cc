@@ -146,5 +146,18 @@ TEST(Options, HelpTellsColumns) {
   }
 }
 
+TEST(Options, OfMpiHaveNoDevicesAndGroups) {
+  const auto parse_mpi = [](std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "mpi_broadcast_perf");
+    return parseOptions("mpi_broadcast_perf", static_cast<int>(arguments.size()), arguments.data(), Measured::Mpi);
+  };
+  EXPECT_EQ(parse_mpi({"-b", "8", "-e", "1G", "-f", "2", "-r", "all"}).root, kAllRoots);
+  for (const char* flag : {"-g", "-t", "-p", "-m", "-C"}) {
+    EXPECT_NO_THROW(parse({flag, "1"})) << flag;
+    EXPECT_THROW(parse_mpi({flag, "1"}), UsageError) << flag;
+  }
+  EXPECT_NE(parse_mpi({"-h"}).help_text.find("Measures the MPI library"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace perf

@@ -13,7 +13,7 @@ import sys
 BASE, SHARED, ARCH = "src/base", "device/shared", "device/arch"
 RUNTIME, EMU = "device/runtime", "device/emu"
 PRIMITIVES, COLLECTIVES, KERNELS = "device/primitives", "device/collectives", "device/kernels"
-BOOTSTRAP, PEER = "transport/bootstrap", "transport/peer"
+BOOTSTRAP, PEER, FABRIC = "transport/bootstrap", "transport/peer", "transport/fabric"
 TOPOLOGY, PLAN, COMM, API = "src/topology", "src/plan", "src/comm", "src/api"
 
 DEVICE_CODE = {SHARED, ARCH, PRIMITIVES, COLLECTIVES}
@@ -29,10 +29,11 @@ ALLOWED = {
     EMU: {BASE},
     BOOTSTRAP: {BASE, SHARED, RUNTIME},
     PEER: {BASE, SHARED, RUNTIME},
+    FABRIC: {BASE, SHARED, RUNTIME},
     TOPOLOGY: {BASE, SHARED},
     PLAN: {BASE, SHARED, TOPOLOGY},
-    COMM: {BASE, SHARED, RUNTIME, KERNELS, BOOTSTRAP, PEER, TOPOLOGY, PLAN},
-    API: {BASE, SHARED, RUNTIME, BOOTSTRAP, PEER, TOPOLOGY, PLAN, COMM},
+    COMM: {BASE, SHARED, RUNTIME, KERNELS, BOOTSTRAP, PEER, FABRIC, TOPOLOGY, PLAN},
+    API: {BASE, SHARED, RUNTIME, BOOTSTRAP, PEER, FABRIC, TOPOLOGY, PLAN, COMM},
 }
 VENDOR_FOLDERS = {ARCH, RUNTIME, EMU}
 VENDOR_HEADER = re.compile(r"<(cuda|hip/|sm_|cooperative_groups)")

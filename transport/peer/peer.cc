@@ -2,6 +2,8 @@
 // Copyright The Rondo Authors
 #include "transport/peer/peer.h"
 
+#include <vector>
+
 #include "src/base/error.h"
 #include "src/base/host.h"
 #include "src/base/log.h"
@@ -12,7 +14,6 @@ namespace rondo {
 struct PeerTransport::ChannelSegment {
   alignas(kSlotAlignment) Word tail;  // of the receive FIFO; the previous rank writes
   alignas(kSlotAlignment) Word head;  // of the send FIFO; the next rank writes
-  alignas(kSlotAlignment) SlotHeader headers[kMaxDepth];  // of the receive FIFO; the previous rank writes
 };
 
 namespace {
@@ -24,9 +25,15 @@ uint64_t thisProcess() {
 
 }  // namespace
 
-PeerTransport::PeerTransport(const FifoShape& shape, int rank)
+PeerTransport::PeerTransport(const FifoShape& shape, int rank, bool receives)
     : shape_(shape),
-      segment_(shape.channels * (sizeof(ChannelSegment) + shape.depth * shape.slotBytes), runtime::MemoryUse::kShared) {
+      segment_(shape.channels * (sizeof(ChannelSegment) + (receives ? shape.slotsBytes() : 0)),
+               runtime::MemoryUse::kShared) {
+  if (shape_.firstStep != 0) {
+    std::vector<ChannelSegment> start(shape_.channels);
+    for (ChannelSegment& channel : start) channel.tail.value = channel.head.value = shape_.firstStep;
+    runtime::copyToDevice(segment_.data(), start.data(), start.size() * sizeof(ChannelSegment));
+  }
   address_.process = thisProcess();
   address_.segment = reinterpret_cast<uint64_t>(segment_.data());
   address_.device = runtime::currentDevice();
@@ -39,7 +46,7 @@ PeerTransport::ChannelSegment& PeerTransport::channelOf(char* segment, uint32_t 
 }
 
 char* PeerTransport::slotsOf(char* segment, uint32_t channel) const {
-  return segment + shape_.channels * sizeof(ChannelSegment) + channel * shape_.depth * shape_.slotBytes;
+  return segment + shape_.channels * sizeof(ChannelSegment) + channel * shape_.slotsBytes();
 }
 
 char* PeerTransport::map(const PeerAddress& peer, runtime::ImportedMemory& mapping) const {
@@ -57,21 +64,22 @@ char* PeerTransport::map(const PeerAddress& peer, runtime::ImportedMemory& mappi
   return mapping.data();
 }
 
-void PeerTransport::connect(const PeerAddress& previous, const PeerAddress& next) {
-  previous_ = map(previous, previousMapping_);
-  next_ = next.rank == previous.rank ? previous_ : map(next, nextMapping_);
+void PeerTransport::connect(const PeerAddress* previous, const PeerAddress* next) {
+  if (previous != nullptr) previous_ = map(*previous, previousMapping_);
+  if (next == nullptr) return;
+  next_ = previous != nullptr && next->rank == previous->rank ? previous_ : map(*next, nextMapping_);
 }
 
 Fifo PeerTransport::receiveFifo(uint32_t channel) const {
   ChannelSegment& own = channelOf(segment_.data(), channel);
-  return {&own.tail, &channelOf(previous_, channel).head, own.headers, slotsOf(segment_.data(), channel),
-          shape_.slotBytes, shape_.depth};
+  return {&own.tail, &channelOf(previous_, channel).head, slotsOf(segment_.data(), channel), shape_.slotBytes,
+          shape_.depth};
 }
 
 Fifo PeerTransport::sendFifo(uint32_t channel) const {
   ChannelSegment& theirs = channelOf(next_, channel);
-  return {&theirs.tail, &channelOf(segment_.data(), channel).head, theirs.headers, slotsOf(next_, channel),
-          shape_.slotBytes, shape_.depth};
+  return {&theirs.tail, &channelOf(segment_.data(), channel).head, slotsOf(next_, channel), shape_.slotBytes,
+          shape_.depth};
 }
 
 }  // namespace rondo

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// Transport 'peer': FIFOs in device memory that the neighbours map. Each rank owns one segment (its receive FIFOs' slots,
-// headers and tails, its send FIFOs' heads) and maps the segments of the previous and the next rank: by address within a
-// process, by a memory handle between processes of one host. Owned by the communicator, used by the thread that makes it.
+// Transport 'peer': FIFOs in device memory that the neighbours map. Each rank owns one segment (its receive FIFOs' slots
+// and tails, its send FIFOs' heads) and maps the segments of the previous and the next rank: by address within a
+// process, by a memory handle between processes of one host. Either direction may be another transport's. Owned by the
+// communicator, used by the thread that makes it.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,6 @@
 #include "device/shared/fifo.h"
 
 namespace rondo {
-
-struct FifoShape {
-  uint32_t channels;
-  uint32_t depth;
-  uint64_t slotBytes;
-};
 
 // What a rank tells its neighbours about its segment.
 struct PeerAddress {
@@ -30,15 +25,15 @@ struct PeerAddress {
 
 class PeerTransport {
  public:
-  // Allocates this rank's segment on the current device.
-  PeerTransport(const FifoShape& shape, int rank);
+  // Allocates this rank's segment on the current device; with slots if it receives from a peer.
+  PeerTransport(const FifoShape& shape, int rank, bool receives);
 
   const PeerAddress& address() const { return address_; }
 
-  // Maps the neighbours' segments. Throws Error naming the peer.
-  void connect(const PeerAddress& previous, const PeerAddress& next);
+  // Maps the neighbours' segments; null: that direction is not this transport's. Throws Error naming the peer.
+  void connect(const PeerAddress* previous, const PeerAddress* next);
 
-  // Valid after connect.
+  // Valid after connect, for the directions that were given.
   Fifo receiveFifo(uint32_t channel) const;
   Fifo sendFifo(uint32_t channel) const;
 

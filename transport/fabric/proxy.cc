@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright The Rondo Authors
+#include "transport/fabric/proxy.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <system_error>
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+
+namespace rondo::fabric {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr microseconds kNap{20};
+constexpr microseconds kLongNap{50};
+constexpr unsigned kShortNaps = 100;
+// After the last movement the network is polled a little longer: it may owe a peer an answer.
+constexpr milliseconds kLinger{5};
+
+}  // namespace
+
+std::shared_ptr<Proxy> Proxy::ofDevice(const ProxyOptions& options) {
+  static std::mutex mutex;
+  static auto* proxies = new std::map<std::pair<pid_t, int>, std::weak_ptr<Proxy>>;  // outlives every thread
+  std::lock_guard lock(mutex);
+  std::weak_ptr<Proxy>& known = (*proxies)[{getpid(), options.device}];
+  if (auto proxy = known.lock()) return proxy;
+  const auto proxy = std::make_shared<Proxy>(options);
+  known = proxy;
+  return proxy;
+}
+
+Proxy::Proxy(const ProxyOptions& options) : options_(options), pid_(getpid()) {
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    fail(ncclSystemError, "cannot start the proxy thread of device {}: {}", options_.device, error.what());
+  }
+}
+
+Proxy::~Proxy() {
+  if (pid_ != getpid()) {
+    thread_.detach();
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  wake();
+  thread_.join();
+}
+
+void Proxy::add(std::shared_ptr<ProxyClient> client) {
+  {
+    std::lock_guard lock(mutex_);
+    wanted_.push_back(std::move(client));
+    ++changes_;
+  }
+  wake();
+}
+
+void Proxy::remove(const ProxyClient* client) {
+  if (pid_ != getpid()) return;
+  std::unique_lock lock(mutex_);
+  const auto found = std::find_if(wanted_.begin(), wanted_.end(), [&](const auto& own) { return own.get() == client; });
+  if (found == wanted_.end()) return;
+  wanted_.erase(found);
+  const uint64_t change = ++changes_;
+  lock.unlock();
+  wake();
+  lock.lock();
+  changed_.wait(lock, [&] { return taken_ >= change; });
+}
+
+// Either the thread sees the new count before it sleeps, or this thread sees that it sleeps: both are sequentially
+// consistent.
+void Proxy::wake() {
+  wakes_.fetch_add(1);
+  if (!sleeping_.load()) return;
+  std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+bool Proxy::takeChanges() {
+  std::lock_guard lock(mutex_);
+  if (taken_ != changes_) {
+    clients_ = wanted_;
+    taken_ = changes_;
+    changed_.notify_all();
+  }
+  return !ending_;
+}
+
+void Proxy::run() {
+  using Clock = std::chrono::steady_clock;
+  log::setThreadDevice(options_.device);
+  pthread_setname_np(pthread_self(), "rondo-proxy");
+  prctl(PR_SET_TIMERSLACK, 1000);  // ns: naps shall be as short as they say
+  if (options_.place) options_.place();
+  auto lastMove = Clock::now();
+  unsigned idlePasses = 0;
+  while (takeChanges()) {
+    bool moved = false;
+    bool busy = false;
+    for (const auto& client : clients_) {
+      if (client->progress()) moved = true;
+    }
+    if (moved) {
+      idlePasses = 0;
+      continue;
+    }
+    for (const auto& client : clients_) busy = busy || client->busy();
+    if (idlePasses++ == 0) lastMove = Clock::now();
+    if (busy || Clock::now() - lastMove < kLinger) {
+      pause(idlePasses);
+    } else {
+      sleep();
+      idlePasses = 0;
+    }
+  }
+}
+
+void Proxy::pause(unsigned idlePasses) {
+  if (idlePasses < options_.spins) {
+    sched_yield();
+  } else {
+    std::this_thread::sleep_for(idlePasses < options_.spins + kShortNaps ? kNap : kLongNap);
+  }
+}
+
+void Proxy::sleep() {
+  sleeping_.store(true);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return wakes_.load() != wakesSeen_; });
+  wakesSeen_ = wakes_.load();
+  lock.unlock();
+  sleeping_.store(false);
+}
+
+}  // namespace rondo::fabric
