@@ -11,6 +11,7 @@
 #include "src/comm/exchange.h"
 #include "src/topology/placement.h"
 #include "transport/bootstrap/control_bootstrap.h"
+#include "transport/bootstrap/init_timeout.h"
 
 namespace rondo {
 namespace {
@@ -60,7 +61,7 @@ Communicator::Communicator(const InitRequest& request, const std::atomic<bool>& 
   const auto bootstrap = request.bootstrap ? makeCallbackBootstrap(*request.bootstrap, rank_, ranks_)
                                            : connectSocketBootstrap(request.id, rank_, ranks_, aborted);
   meet(*bootstrap, aborted);
-  ControlBootstrap exchanges(*control_, aborted);
+  ControlBootstrap exchanges(*control_, aborted, initTimeout());
   try {
     join(exchanges, aborted);
     enter();

@@ -6,9 +6,19 @@
 #   back      the link is down for 20 s and comes back, with exchanges under way: no error
 #   gone      it is down for good: every rank names one on the other side after about 60 s
 #   stopped   nothing is wrong with the link, a rank is stopped for 15 s: no error
+#   all       these at the same time: they mostly sleep
 # Exit status 77: this machine does not allow the namespaces.
 set -uo pipefail
 case_=$1 program=$2
+if [ $case_ = all ]; then
+  pids=() failed=0
+  for each in back gone stopped; do
+    "$0" $each "$program" | sed "s/^/$each: /" &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || { status=$?; [ $failed = 1 ] || failed=$status; }; done
+  exit $failed
+fi
 if [ "${3:-}" != inside ]; then
   unshare -rnm true 2>/dev/null && command -v ip nsenter >/dev/null || { echo "no namespaces here"; exit 77; }
   exec timeout 110 unshare -rnm --kill-child -f -p --mount-proc "$0" "$case_" "$program" inside

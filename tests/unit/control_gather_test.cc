@@ -184,6 +184,30 @@ TEST_F(ControlGatherTest, AbortEndsTheWaitOfOneRankAndItsEndThatOfTheOthers) {
   EXPECT_NE(errors[0]->text().find("rank 1 ("), std::string::npos) << errors[0]->text();
 }
 
+TEST_F(ControlGatherTest, RankThatIsLateIsNamedWhereThereIsATimeout) {
+  std::vector<std::thread> threads;
+  for (int late = 0; late < 7; ++late) {
+    threads.emplace_back([late] {
+      auto members = openAll(7);
+      const auto errors = runRanks(7, [&](int rank) {
+        ControlBootstrap bootstrap(*members[static_cast<size_t>(rank)]->plane, {}, 1s);
+        exchange(bootstrap, 4, 0);
+        if (rank != late) exchange(bootstrap, 4, 1);
+      });
+      for (int rank = 0; rank < 7; ++rank) {
+        if (rank == late) continue;
+        const auto& error = errors[static_cast<size_t>(rank)];
+        ASSERT_TRUE(error) << rank;
+        EXPECT_EQ(error->code(), ncclRemoteError);
+        EXPECT_EQ(error->peer(), late) << error->text();
+        EXPECT_NE(error->text().find(fmt::format("rank {} (", late)), std::string::npos) << error->text();
+        EXPECT_NE(error->text().find("did not take part in exchange 2 within 1 s"), std::string::npos) << error->text();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(ControlGatherTest, RankThatHasLeftIsNamed) {
   auto members = openAll(5);
   const auto errors = runRanks(5, [&](int rank) {

@@ -52,8 +52,10 @@ class ControlPlane {
   // As Bootstrap::allGather, at any time, by one thread at a time (another one waits). A rank may be late for as long as
   // it likes. Throws the communicator's first error: a rank that has died, that has raised an error, or whose
   // bytesPerRank differs (ncclInvalidUsage, on all ranks). ncclRemoteError when a rank has left instead of taking part,
-  // ncclInvalidUsage when aborted says true: no exchange is possible on this rank after that.
-  void allGather(void* all, size_t bytesPerRank, const AbortPredicate& aborted = {});
+  // ncclInvalidUsage when aborted says true: no exchange is possible on this rank after that. With a timeout other than 0
+  // a rank that does not come within about that time is named as everybody's error, ncclRemoteError.
+  void allGather(void* all, size_t bytesPerRank, const AbortPredicate& aborted = {},
+                 std::chrono::seconds timeout = std::chrono::seconds(0));
 
   // Makes this the communicator's error on every rank, unless there is one.
   void raise(ncclResult_t code, int originRank, const std::string& text);

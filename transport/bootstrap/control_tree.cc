@@ -17,6 +17,12 @@ constexpr std::chrono::milliseconds kSlice{50};
 // taken for gone.
 constexpr std::chrono::seconds kMostSilence{60};
 constexpr std::chrono::seconds kReachCheckPeriod{1};
+
+int levelsFrom(int rank, int ranks) {
+  int levels = 0;
+  for (int64_t leftmost = rank; leftmost < ranks; leftmost = 2 * leftmost + 1) ++levels;
+  return levels;
+}
 }  // namespace
 
 ControlTree::ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int rank, Fd listener,
@@ -44,7 +50,7 @@ void ControlTree::onStop() {
   if (door_) door_->close();
   for (auto& [peer, connection] : links_) connection->detach();
   for (auto& [peer, connection] : watches_) connection->close();
-  watchedBy_.reset();
+  if (watchedBy_) watchedBy_->close();
 }
 
 void ControlTree::onTick(Clock::time_point now) {
@@ -62,8 +68,8 @@ void ControlTree::checkReach(Clock::time_point now) {
 
 void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
   const bool sameVersion = hello.version == wire::kVersion;
-  if (sameVersion && rank_ > 0 && hello.rank == parentOf(rank_) && !watchedBy_.valid()) {
-    watchedBy_ = std::move(fd);
+  if (sameVersion && rank_ > 0 && hello.rank == parentOf(rank_) && !watchedBy_) {
+    watchedBy_ = Connection::open(loop_, std::move(fd), {});
     return;
   }
   const auto children = childrenOf(rank_, ranks_);
@@ -154,7 +160,7 @@ void ControlTree::deliver(std::vector<char> payload) {
 // From then on the rank holds its links and nothing else.
 void ControlTree::endMeeting() {
   if (door_ && !door_->closed()) door_->close();
-  watchedBy_.reset();
+  if (watchedBy_) watchedBy_->close();
 }
 
 void ControlTree::flood(wire::FrameType type, const std::vector<char>& payload, int except) {
@@ -271,7 +277,26 @@ bool ControlTree::isLinked(int peer) {
   return std::find(unlinked_.begin(), unlinked_.end(), peer) == unlinked_.end();
 }
 
-void ControlTree::waitGathered(uint64_t round, void* all, size_t bytes, const AbortPredicate& aborted) {
+// Who is late in this exchange: a child that has not given its part. One that waits itself, for a child of its own,
+// accuses that before: each level of the tree has a second more. Rank 0 is nobody's child, so that the two ranks below it
+// accuse it when it has accused nobody.
+void ControlTree::accuse(uint64_t round, Clock::duration late, std::chrono::seconds timeout) {
+  if (failed_ || gather_.round() != round || late < std::chrono::seconds(levelsFrom(rank_, ranks_))) return;
+  int rank = 0;
+  if (!gather_.complete())
+    rank = *gather_.missing().begin();
+  else if (parentOf(rank_) != 0 || rank_ == 0 || late < std::chrono::seconds(levelsFrom(0, ranks_) + 1))
+    return;
+  spread({ncclRemoteError, rank,
+          fmt::format("{} did not take part in exchange {} within {} s (RONDO_INIT_TIMEOUT)", describe(rank), round,
+                      timeout.count())},
+         rank_);
+}
+
+void ControlTree::waitGathered(uint64_t round, void* all, size_t bytes, const AbortPredicate& aborted,
+                               std::chrono::seconds timeout) {
+  const auto deadline = Clock::now() + timeout;
+  auto nextAccusation = timeout.count() > 0 ? deadline : Clock::time_point::max();
   const auto arrived = [this, round] {
     if (!gathered_) return false;
     GatherHead head;
@@ -287,6 +312,10 @@ void ControlTree::waitGathered(uint64_t round, void* all, size_t bytes, const Ab
                   left_);
     lock.unlock();
     Patience{aborted, {}}.check();
+    if (const auto now = Clock::now(); now >= nextAccusation) {
+      nextAccusation = now + std::chrono::milliseconds(200);
+      loop_.post([tree = shared_from_this(), round, late = now - deadline, timeout] { tree->accuse(round, late, timeout); });
+    }
     lock.lock();
     changed_.wait_for(lock, kSlice, [&] { return arrived() || told_ || left_ >= 0; });
   }
@@ -300,6 +329,7 @@ void ControlTree::drain(Clock::time_point deadline) {
 void ControlTree::closeCopies() {
   for (auto& [peer, connection] : links_) connection->closeCopy();
   for (auto& [peer, connection] : watches_) connection->closeCopy();
+  if (watchedBy_) watchedBy_->closeCopy();
   if (door_) door_->closeCopies();
 }
 

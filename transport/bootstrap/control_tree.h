@@ -32,7 +32,7 @@
 
 namespace rondo {
 
-class ControlTree : public EventHandler {
+class ControlTree : public EventHandler, public std::enable_shared_from_this<ControlTree> {
  public:
   // peers: every rank's Hello, with the communicator's secret. listener is invalid where there is only one rank.
   ControlTree(EventLoop& loop, std::vector<wire::Hello> peers, int rank, Fd listener, ControlCallbacks callbacks);
@@ -45,6 +45,7 @@ class ControlTree : public EventHandler {
   void link(int peer, Fd fd);
   void watch(int child, Fd fd);
   void contribute(std::vector<char> payload);  // a GatherHead and this rank's entry
+  void accuse(uint64_t round, Clock::duration late, std::chrono::seconds timeout);
   void raise(const wire::ErrorReport& report);
   void leave();
   void sayAborted();
@@ -60,7 +61,8 @@ class ControlTree : public EventHandler {
   bool hasFailed();
   bool isLinked(int peer);
   // Fills all with the result of the round. Throws the communicator's first error; ncclRemoteError when a rank has left.
-  void waitGathered(uint64_t round, void* all, size_t bytes, const AbortPredicate& aborted);
+  void waitGathered(uint64_t round, void* all, size_t bytes, const AbortPredicate& aborted,
+                    std::chrono::seconds timeout);
 
   // The thread that destroys the ControlPlane: after onStop, and in a forked child.
   void drain(Clock::time_point deadline);
@@ -92,7 +94,7 @@ class ControlTree : public EventHandler {
   std::map<int, std::shared_ptr<Connection>> links_;
   std::map<int, std::shared_ptr<Connection>> watches_;  // to children that are not linked yet
   Clock::time_point nextReachCheck_{};
-  Fd watchedBy_;                                        // the parent's watch; only its end at our death matters
+  std::shared_ptr<Connection> watchedBy_;               // the parent's watch; only its end at our death matters
   TreeGather gather_;
   std::vector<State> states_;  // of each rank; only ever from kPresent to another
   bool failed_ = false;

@@ -37,6 +37,8 @@ class TreeGather {
   // ncclInternalError when it is out of turn or cut short.
   void add(int from, const std::vector<char>& payload);
 
+  // This rank, if it has not given anything to the current round yet, and such children.
+  const std::set<int>& missing() const { return missing_; }
   // This rank and all its children have given theirs.
   bool complete() const { return missing_.empty(); }
 

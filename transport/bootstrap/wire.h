@@ -16,7 +16,7 @@
 
 namespace rondo::wire {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr char kRootMagic[8] = {'R', 'O', 'N', 'D', 'O', 'R', 'T', '1'};
 constexpr char kControlMagic[8] = {'R', 'O', 'N', 'D', 'O', 'C', 'T', '1'};
 
