@@ -45,7 +45,8 @@ constexpr const char* kMpiNotes = R"(
 Measures the MPI library on plain memory, in the table and by the check of broadcast_perf and all_reduce_perf. MPI has
 one buffer for a broadcast: out-of-place, the root sends from its send buffer and then copies it to its receive buffer.
 An allreduce has no types below 4 bytes and no avg: MPI lacks some of them and leaves open what an 8-bit sum past its
-range is. Ranks are processes; start them by mpirun or srun.)";
+range is. Wrong results are MPI's own (MPICH 4.0.2 compares unsigned numbers as signed ones in max and min). Ranks are
+processes; start them by mpirun or srun.)";
 
 int parseRoot(const std::string& flag, const std::string& text) {
   if (text == "all" || text == "-1") return kAllRoots;
