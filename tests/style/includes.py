@@ -37,6 +37,8 @@ ALLOWED = {
 }
 VENDOR_FOLDERS = {ARCH, RUNTIME, EMU}
 VENDOR_HEADER = re.compile(r"<(cuda|hip/|sm_|cooperative_groups)")
+# Libraries that one place uses; mpi.h is for the users' own compiler (include/rondo/mpi.h).
+SOLE_USERS = ((r"mpi\.h", None), ("rdma/", "transport/fabric/libfabric/"), (r"hwloc", "src/topology/placement.cc"))
 # Past the seam: what device code outside device/arch must not touch by itself.
 PAST_THE_SEAM = re.compile(
     r"\b(threadIdx|blockIdx|blockDim|gridDim|__syncthreads|__syncwarp|__shfl\w*|__ballot\w*|__atomic_\w+|__threadfence\w*"
@@ -68,8 +70,9 @@ def offences(name, text):
         for include in re.findall(r"#include (<[^>]+>)", text):
             if VENDOR_HEADER.match(include):
                 found.append(f"{name}: only device/arch, runtime and emu name a vendor ({include})")
-    if re.search(r"#include <(mpi\.h|rdma/)", text):
-        found.append(f"{name}: includes MPI or libfabric")
+    for library, home in SOLE_USERS:
+        if re.search(rf"#include <{library}", text) and not name.startswith(home or "/"):
+            found.append(f"{name}: includes <{library}...>, which belongs to {home or 'nobody here'}")
     if folder in (PRIMITIVES, COLLECTIVES, KERNELS):
         for match in PAST_THE_SEAM.finditer(code):
             found.append(f"{name}: '{match.group(0)}' goes past the seam")
@@ -107,6 +110,8 @@ def self_test():
         "device/shared/x.h": '#include "src/base/log.h"\n',
         "transport/peer/x.cc": '#include "src/plan/plan.h"\n',
         "src/api/x.cc": "#include <mpi.h>\n",
+        "transport/fabric/x.cc": "#include <rdma/fabric.h>\n",
+        "src/topology/x.cc": "#include <hwloc.h>\n",
         "src/new/x.cc": "\n",
     }
     missed = [name for name, text in bad.items() if not offences(name, text)]
