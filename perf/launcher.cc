@@ -122,7 +122,8 @@ std::vector<std::string> Launcher::gather(const std::string& text) {
 }
 
 ncclComm_t Launcher::initCommunicator() {
-  failUsage("--bootstrap mpi: needs a start by mpirun or srun of a program that was built with MPI; here it must be socket");
+  failUsage(
+      "--bootstrap mpi: needs a start by mpirun or srun of a program that was built with MPI; here it must be socket");
 }
 
 void Launcher::abort(int status) {

@@ -80,7 +80,9 @@ class MpiLauncher : public Launcher {
   void attach(const std::vector<LocalRank>& ranks) override {
     for (const LocalRank& rank : ranks) comms_.push_back(rank.comm);
   }
-  void detach() override { comms_.clear(); }
+  void detach() override {
+    comms_.clear();
+  }
 
   void barrier() override {
     MPI_Request request;

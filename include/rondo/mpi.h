@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// Makes a communicator of the processes of an MPI communicator. Inline, compiled by the program's own MPI compiler, so that
-// one build of Rondo works with every MPI (3.0 or later). C11 and C++17.
+// Makes a communicator of the processes of an MPI communicator. Inline, compiled by the program's own MPI compiler, so
+// that one build of Rondo works with every MPI (3.0 or later). C11 and C++17.
 #ifndef RONDO_MPI_H_
 #define RONDO_MPI_H_
 
@@ -15,8 +15,8 @@ typedef struct {
   char text[MPI_MAX_ERROR_STRING + 1];
 } rondoMpiContext_t;
 
-// One call moves about this much, as counts and the sums that an MPI makes of them are ints. Larger exchanges go in parts:
-// of each rank's bytes a run, received with the stride of the whole.
+// One call moves about this much, as counts and the sums that an MPI makes of them are ints. Larger exchanges go in
+// parts: of each rank's bytes a run, received with the stride of the whole.
 #ifndef RONDO_MPI_EXCHANGE_BYTES
 #define RONDO_MPI_EXCHANGE_BYTES ((size_t)1 << 30)
 #endif
@@ -52,10 +52,10 @@ static inline const char* rondoMpiErrorText(void* context, int code) {
 }
 
 /*
- * Makes the communicator of the processes of mpi, with their ranks there, on each process's current device. Collective over
- * mpi, an intracommunicator, which is used for one MPI_Allgather, by the calling thread, before the function returns; MPI
- * is never called again, and may be finalized before the communicator is destroyed. One rank per process: within a process
- * with several ranks, or in a group, use ncclCommInitRank and broadcast the unique id.
+ * Makes the communicator of the processes of mpi, with their ranks there, on each process's current device. Collective
+ * over mpi, an intracommunicator, which is used for one MPI_Allgather, by the calling thread, before the function
+ * returns; MPI is never called again, and may be finalized before the communicator is destroyed. One rank per process:
+ * within a process with several ranks, or in a group, use ncclCommInitRank and broadcast the unique id.
  *
  * As rondoCommInitWith, whose errors these are; in addition ncclInvalidArgument when mpi is MPI_COMM_NULL or an
  * intercommunicator, and ncclInvalidUsage when MPI is not initialized or is finalized. A failing MPI_Allgather is
@@ -68,8 +68,9 @@ static inline ncclResult_t rondoCommInitMpi(ncclComm_t* comm, MPI_Comm mpi, nccl
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   if (!initialized || finalized)
-    return rondoReportError(ncclInvalidUsage, initialized ? "rondoCommInitMpi: MPI is finalized"
-                                                          : "rondoCommInitMpi: MPI is not initialized: call MPI_Init before");
+    return rondoReportError(ncclInvalidUsage, initialized
+                                                  ? "rondoCommInitMpi: MPI is finalized"
+                                                  : "rondoCommInitMpi: MPI is not initialized: call MPI_Init before");
   if (mpi == MPI_COMM_NULL) return rondoReportError(ncclInvalidArgument, "rondoCommInitMpi: mpi is MPI_COMM_NULL");
   MPI_Comm_test_inter(mpi, &inter);
   if (inter)

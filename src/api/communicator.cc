@@ -47,7 +47,8 @@ void initWith(ncclComm_t* comm, int ranks, int rank, const rondoBootstrap_t* boo
   requirePointer(comm, "comm");
   *comm = nullptr;
   if (group::active())
-    fail(ncclInvalidUsage, "not allowed between ncclGroupStart and ncclGroupEnd: use ncclCommInitRankConfig in a group");
+    fail(ncclInvalidUsage,
+         "not allowed between ncclGroupStart and ncclGroupEnd: use ncclCommInitRankConfig in a group");
   checkRank(ranks, rank);
   const InitRequest request{{}, ranks, rank, runtime::currentDevice(), readConfig(config), readBootstrap(bootstrap)};
   const auto handle = std::make_shared<CommHandle>(request);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// One rank of a control plane as a process, for tests that stop, cut off or kill it. It meets the others at NCCL_COMM_ID,
-// then takes part in one exchange per second. Usage: control_rank RANK RANKS SECONDS [BYTES_PER_RANK]. Prints "ready" once
-// the ranks have met, and at the end "all right"; or the error, with exit status 1.
+// One rank of a control plane as a process, for tests that stop, cut off or kill it. It meets the others at
+// NCCL_COMM_ID, then takes part in one exchange per second. Usage: control_rank RANK RANKS SECONDS [BYTES_PER_RANK].
+// Prints "ready" once the ranks have met, and at the end "all right"; or the error, with exit status 1.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 # with an error that names its rank or process, and nothing may stay: no process, no socket, no file in /dev/shm.
 # Usage: killed.sh MOMENT LAUNCH PROGRAM [RUNS [FLAGS...]]
 #   MOMENT   init        0 to 40 ms after the victim has begun its init
-#            met         0 to 20 ms after it knows the addresses of all ranks: nothing before is Rondo's with --bootstrap mpi
+#            met         0 to 20 ms after it knows the addresses of all ranks (before that, --bootstrap mpi is in MPI)
 #            collective  0.2 to 1.2 s after its init, while collectives run
 #   LAUNCH   by_hand (they meet at NCCL_COMM_ID), mpirun (Open MPI's) or mpiexec.mpich, as PROGRAM was built
 #   PROGRAM  one of the perf programs; RUNS: of each victim (default 2); FLAGS: more of its flags
@@ -16,7 +16,7 @@ moment=$1 launch=$2 program=$3 runs=${4:-2}
 flags=(-b 64K -e 64K -n 100000000 -c 0 "${@:5}")
 ranks=${RANKS:-4}
 
-# In namespaces of their own the ranks see no others' processes, ports and files; without, nothing is said about leftovers.
+# In namespaces of their own the ranks see no others' processes, ports and files. Without, leftovers are not checked.
 if [ -z "${KILLED_ISOLATED:-}" ]; then
   if unshare -rmnpf --mount-proc true 2>/dev/null && command -v ip >/dev/null; then
     KILLED_ISOLATED=1 exec unshare -rmnpf --mount-proc --kill-child "$0" "$@"
@@ -39,8 +39,8 @@ trap 'rm -rf "$dir"' EXIT
 export dir RONDO_INIT_TIMEOUT=6 NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP NCCL_DEBUG_FILE=$dir/log.%p
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 # What a launcher starts: notes its process number by its rank, and keeps its output apart. MPICH's launcher ends all
-# processes when one that it has started dies of a signal, whatever it was told, and else tells the others by SIGUSR1: there
-# a shell stays in between.
+# processes when one that it has started dies of a signal, whatever it was told, and else tells the others by SIGUSR1:
+# there a shell stays in between.
 note='rank=${RONDO_PERF_RANK:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}}
 if [ -n "${PMI_RANK:-}" ]; then
   trap : USR1

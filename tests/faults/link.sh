@@ -62,7 +62,8 @@ for rank in 0 1 2 3; do
   echo "rank $rank after $took s, status $status: $(tail -n 1 "$log/$rank")"
   if [ $case_ = gone ]; then
     other=$([ $rank -lt 2 ] && echo '[23]' || echo '[01]')
-    grep -qE "rank $other \(.*is out of reach: .*ETIMEDOUT" "$log/$rank" && [ $status = 1 ] && [ $took -ge 45 ] && [ $took -le 75 ] || failed=1
+    grep -qE "rank $other \(.*is out of reach: .*ETIMEDOUT" "$log/$rank" && [ $status = 1 ] &&
+      [ $took -ge 45 ] && [ $took -le 75 ] || failed=1
   else
     grep -q 'all right' "$log/$rank" && [ $status = 0 ] || failed=1
   fi

@@ -10,14 +10,14 @@
 
 static int worldRank = 0, worldSize = 1;
 
-#define CHECK(condition)                                                                                             \
-  do {                                                                                                               \
-    if (!(condition)) {                                                                                              \
+#define CHECK(condition)                                                                                              \
+  do {                                                                                                                \
+    if (!(condition)) {                                                                                               \
       fprintf(stderr, "%s:%d: process %d: not true: %s; last error: %s\n", __FILE__, __LINE__, worldRank, #condition, \
-              ncclGetLastError(NULL));                                                                               \
-      fflush(stderr);                                                                                                \
-      abort();                                                                                                       \
-    }                                                                                                                \
+              ncclGetLastError(NULL));                                                                                \
+      fflush(stderr);                                                                                                 \
+      abort();                                                                                                        \
+    }                                                                                                                 \
   } while (0)
 
 // The sum of (place + 1) over the communicator's ranks, which tells that all take part.
@@ -57,7 +57,8 @@ static void checkLongExchange(size_t bytes) {
   unsigned char* all = malloc(bytes * (size_t)worldSize + 1);
   CHECK(all != NULL);
   memset(all, 0, bytes * (size_t)worldSize + 1);
-  for (size_t i = 0; i < bytes; ++i) all[(size_t)worldRank * bytes + i] = (unsigned char)((size_t)worldRank * 7 + i % 251 + 1);
+  for (size_t i = 0; i < bytes; ++i)
+    all[(size_t)worldRank * bytes + i] = (unsigned char)((size_t)worldRank * 7 + i % 251 + 1);
   CHECK(rondoMpiAllGather((void*)&context, all, bytes) == MPI_SUCCESS);
   for (int rank = 0; rank < worldSize; ++rank)
     for (size_t i = 0; i < bytes; ++i)

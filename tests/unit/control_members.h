@@ -33,9 +33,7 @@ struct Member {
     return errors;
   }
 
-  void open(const ncclUniqueId& id, int rank, int ranks) {
-    open(*connectSocketBootstrap(id, rank, ranks, {}));
-  }
+  void open(const ncclUniqueId& id, int rank, int ranks) { open(*connectSocketBootstrap(id, rank, ranks, {})); }
 
   void open(Bootstrap& bootstrap) {
     ControlCallbacks callbacks;

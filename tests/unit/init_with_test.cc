@@ -26,9 +26,9 @@ class Meeting {
     int rank;
     std::thread::id thread;
     int calls = 0;
-    int code = 0;               // returned by allGather, after the exchange
+    int code = 0;                // returned by allGather, after the exchange
     bool bringsNothing = false;  // returns 0 without the others' bytes
-    bool inside = true;         // the init call has not returned
+    bool inside = true;          // the init call has not returned
   };
 
   static int allGather(void* context, void* all, size_t bytes) {

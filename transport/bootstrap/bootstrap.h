@@ -3,8 +3,9 @@
 //
 // Bootstrap: how the ranks of a communicator find each other and exchange addresses; everything later goes over the
 // control plane (control.h, control_bootstrap.h). The socket implementation is a star: the process that made the unique
-// id serves as root (root.h) on the service thread; it sees to it that every connected rank hears of an error. The other
-// one calls functions of the program, such as MPI's. A Bootstrap belongs to the thread that runs the init of its rank.
+// id serves as root (root.h) on the service thread; it sees to it that every connected rank hears of an error. The
+// other one calls functions of the program, such as MPI's. A Bootstrap belongs to the thread that runs the init of its
+// rank.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,8 @@ namespace {
 constexpr uint64_t kMaxFrameBytes = uint64_t{1} << 28;
 constexpr size_t kReadBytes = 65536;
 
-// An idle connection asks after 10 s, then every 5 s. The kernel's own verdict (over 10 minutes) comes after checkReach's.
+// An idle connection asks after 10 s, then every 5 s. The kernel's own verdict (over 10 minutes) comes after
+// checkReach's.
 constexpr int kProbeAfterSeconds = 10;
 constexpr int kProbeEverySeconds = 5;
 constexpr int kMostProbes = 127;
@@ -36,8 +37,8 @@ std::chrono::milliseconds silenceOf(int fd) {
   tcp_info info{};
   socklen_t bytes = sizeof(info);
   if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return {};
-  // A process that is stopped lets the window close. Its host answers the probes of it, which become as rare as one in two
-  // minutes: only one without an answer counts.
+  // A process that is stopped lets the window close. Its host answers the probes of it, which become as rare as one in
+  // two minutes: only one without an answer counts.
   int unsent = 0;
   const bool queued = ioctl(fd, SIOCOUTQ, &unsent) == 0 && unsent > 0;
   if (queued && info.tcpi_unacked == 0 && info.tcpi_probes == 0) return {};

@@ -21,8 +21,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Callbacks {
     std::function<void(wire::FrameType, std::vector<char>)> onFrame;
     // Once, when the peer has closed or reset the connection or broken the protocol, or is out of reach; what: which of
-    // these it "has" or "is", to follow its name. Everything that the peer sent before has come as frames. Not after close
-    // or finish.
+    // these it "has" or "is", to follow its name. Everything that the peer sent before has come as frames. Not after
+    // close or finish.
     std::function<void(const std::string& what)> onClosed;
   };
   using Payload = std::shared_ptr<const std::vector<char>>;

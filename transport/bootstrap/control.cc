@@ -45,8 +45,8 @@ void meetNeighbours(const std::shared_ptr<ControlTree>& tree, const Members& mem
   const auto missing = tree->waitLinkedOrFailed({aborted, Clock::now() + timeout});
   if (!missing.empty() && !tree->hasFailed())
     throw Error(ncclRemoteError,
-                fmt::format("{}: no control connection from {} within {} s (RONDO_INIT_TIMEOUT)",
-                            tree->describe(rank), wire::rankText(missing), timeout.count()),
+                fmt::format("{}: no control connection from {} within {} s (RONDO_INIT_TIMEOUT)", tree->describe(rank),
+                            wire::rankText(missing), timeout.count()),
                 missing.front());
 }
 
@@ -91,7 +91,8 @@ void ControlPlane::allGather(void* all, size_t bytesPerRank, const AbortPredicat
                              std::chrono::seconds timeout) {
   if (pid_ != getpid()) fail(ncclInvalidUsage, "a communicator of the parent process is used in a forked child");
   std::lock_guard turn(turn_);
-  if (gaveUp_ && !tree_->hasFailed()) fail(ncclInvalidUsage, "rank {}: an exchange of this communicator was aborted", rank_);
+  if (gaveUp_ && !tree_->hasFailed())
+    fail(ncclInvalidUsage, "rank {}: an exchange of this communicator was aborted", rank_);
   const uint64_t round = nextRound_++;
   const GatherHead head{round, bytesPerRank};
   std::vector<char> payload(sizeof(head) + bytesPerRank);

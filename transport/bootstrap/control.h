@@ -34,8 +34,8 @@ struct ControlCallbacks {
 
 class ControlPlane {
  public:
-  // Collective. The bootstrap is used for one exchange, of addresses; from there on a rank that fails or dies is named on
-  // all others. When it returns, all ranks are connected.
+  // Collective. The bootstrap is used for one exchange, of addresses; from there on a rank that fails or dies is named
+  // on all others. When it returns, all ranks are connected.
   ControlPlane(Bootstrap& bootstrap, ControlCallbacks callbacks, const AbortPredicate& aborted);
 
   // Without leave() before it, the other ranks get the error "rank N (host:pid) aborted the communicator", unless there
@@ -49,11 +49,11 @@ class ControlPlane {
   int rank() const { return rank_; }
   int size() const { return ranks_; }
 
-  // As Bootstrap::allGather, at any time, by one thread at a time (another one waits). A rank may be late for as long as
-  // it likes. Throws the communicator's first error: a rank that has died, that has raised an error, or whose
+  // As Bootstrap::allGather, at any time, by one thread at a time (another one waits). A rank may be late for as long
+  // as it likes. Throws the communicator's first error: a rank that has died, that has raised an error, or whose
   // bytesPerRank differs (ncclInvalidUsage, on all ranks). ncclRemoteError when a rank has left instead of taking part,
-  // ncclInvalidUsage when aborted says true: no exchange is possible on this rank after that. With a timeout other than 0
-  // a rank that does not come within about that time is named as everybody's error, ncclRemoteError.
+  // ncclInvalidUsage when aborted says true: no exchange is possible on this rank after that. With a timeout other than
+  // 0 a rank that does not come within about that time is named as everybody's error, ncclRemoteError.
   void allGather(void* all, size_t bytesPerRank, const AbortPredicate& aborted = {},
                  std::chrono::seconds timeout = std::chrono::seconds(0));
 

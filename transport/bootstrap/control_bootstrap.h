@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// The exchanges of a control plane as a Bootstrap: what init, split and shrink exchange after the ranks have met. Belongs
-// to the thread that uses it; the ControlPlane must outlive it.
+// The exchanges of a control plane as a Bootstrap: what init, split and shrink exchange after the ranks have met.
+// Belongs to the thread that uses it; the ControlPlane must outlive it.
 #pragma once
 
 #include <chrono>

@@ -13,8 +13,8 @@ namespace {
 constexpr std::chrono::milliseconds kSlice{50};
 
 // How long a neighbour's host may be silent. A link that is down for 20 s and comes back does no harm: what was sent
-// meanwhile is sent again after 25 s at the latest, as TCP doubles its pauses, and the idle ask every 5 s. After 60 s it is
-// taken for gone.
+// meanwhile is sent again after 25 s at the latest, as TCP doubles its pauses, and the idle ask every 5 s. After 60 s
+// it is taken for gone.
 constexpr std::chrono::seconds kMostSilence{60};
 constexpr std::chrono::seconds kReachCheckPeriod{1};
 
@@ -86,16 +86,16 @@ void ControlTree::onGuest(Fd fd, const wire::Hello& hello) {
 void ControlTree::watch(int child, Fd fd) {
   if (links_.contains(child)) return;
   auto& connection = watches_[child];
-  connection = Connection::open(loop_, std::move(fd),
-                                {{}, [this, child](const std::string& what) { onClosed(child, what); }});
+  connection =
+      Connection::open(loop_, std::move(fd), {{}, [this, child](const std::string& what) { onClosed(child, what); }});
   connection->watchReach();
 }
 
 void ControlTree::link(int peer, Fd fd) {
-  links_[peer] =
-      Connection::open(loop_, std::move(fd),
-                       {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, std::move(payload)); },
-                        [this, peer](const std::string& what) { onClosed(peer, what); }});
+  links_[peer] = Connection::open(
+      loop_, std::move(fd),
+      {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, std::move(payload)); },
+       [this, peer](const std::string& what) { onClosed(peer, what); }});
   links_[peer]->watchReach();
   if (const auto watch = watches_.find(peer); watch != watches_.end()) {
     watch->second->close();
@@ -278,8 +278,8 @@ bool ControlTree::isLinked(int peer) {
 }
 
 // Who is late in this exchange: a child that has not given its part. One that waits itself, for a child of its own,
-// accuses that before: each level of the tree has a second more. Rank 0 is nobody's child, so that the two ranks below it
-// accuse it when it has accused nobody.
+// accuses that before: each level of the tree has a second more. Rank 0 is nobody's child, so that the two ranks below
+// it accuse it when it has accused nobody.
 void ControlTree::accuse(uint64_t round, Clock::duration late, std::chrono::seconds timeout) {
   if (failed_ || gather_.round() != round || late < std::chrono::seconds(levelsFrom(rank_, ranks_))) return;
   int rank = 0;
@@ -314,7 +314,8 @@ void ControlTree::waitGathered(uint64_t round, void* all, size_t bytes, const Ab
     Patience{aborted, {}}.check();
     if (const auto now = Clock::now(); now >= nextAccusation) {
       nextAccusation = now + std::chrono::milliseconds(200);
-      loop_.post([tree = shared_from_this(), round, late = now - deadline, timeout] { tree->accuse(round, late, timeout); });
+      loop_.post(
+          [tree = shared_from_this(), round, late = now - deadline, timeout] { tree->accuse(round, late, timeout); });
     }
     lock.lock();
     changed_.wait_for(lock, kSlice, [&] { return arrived() || told_ || left_ >= 0; });

@@ -2,8 +2,8 @@
 // Copyright The Rondo Authors
 //
 // What the service thread does for one rank's control plane (control.h): its place in the tree, its connections, who
-// has left, the first error, exchanges. Shared between the ControlPlane and the event loop; everything but the waits and
-// describe is for the service thread.
+// has left, the first error, exchanges. Shared between the ControlPlane and the event loop; everything but the waits
+// and describe is for the service thread.
 //
 // How the ranks meet: every rank listens before any rank knows its address, connects to its parent (the link), and to
 // each child that is not linked yet (a watch, which is closed when the link is there). So a neighbour that dies on the
@@ -60,7 +60,8 @@ class ControlTree : public EventHandler, public std::enable_shared_from_this<Con
   void dropNeighbour(int peer);  // a link to it is not waited for any more
   bool hasFailed();
   bool isLinked(int peer);
-  // Fills all with the result of the round. Throws the communicator's first error; ncclRemoteError when a rank has left.
+  // Fills all with the result of the round. Throws the communicator's first error; ncclRemoteError when a rank has
+  // left.
   void waitGathered(uint64_t round, void* all, size_t bytes, const AbortPredicate& aborted,
                     std::chrono::seconds timeout);
 
@@ -94,7 +95,7 @@ class ControlTree : public EventHandler, public std::enable_shared_from_this<Con
   std::map<int, std::shared_ptr<Connection>> links_;
   std::map<int, std::shared_ptr<Connection>> watches_;  // to children that are not linked yet
   Clock::time_point nextReachCheck_{};
-  std::shared_ptr<Connection> watchedBy_;               // the parent's watch; only its end at our death matters
+  std::shared_ptr<Connection> watchedBy_;  // the parent's watch; only its end at our death matters
   TreeGather gather_;
   std::vector<State> states_;  // of each rank; only ever from kPresent to another
   bool failed_ = false;
@@ -104,7 +105,7 @@ class ControlTree : public EventHandler, public std::enable_shared_from_this<Con
   std::condition_variable changed_;
   std::vector<int> unlinked_;  // parent and children without a link that is waited for
   bool allLeft_ = false;
-  int left_ = -1;                         // the lowest rank that has left
+  int left_ = -1;                          // the lowest rank that has left
   std::optional<wire::ErrorReport> told_;  // error_, for the waits
   Connection::Payload gathered_;           // the latest result, with its GatherHead
 };

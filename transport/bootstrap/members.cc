@@ -69,7 +69,8 @@ Members::Members(Bootstrap& bootstrap) : rank_(bootstrap.rank()) {
   std::vector<Contact> contacts(static_cast<size_t>(ranks));
   contacts[static_cast<size_t>(rank_)] = makeContact(rank_, ranks, &listener_);
   bootstrap.allGather(contacts.data(), sizeof(Contact));
-  for (int place = 0; place < ranks; ++place) checkHello(contacts[static_cast<size_t>(place)].hello, place, ranks, rank_);
+  for (int place = 0; place < ranks; ++place)
+    checkHello(contacts[static_cast<size_t>(place)].hello, place, ranks, rank_);
   checkFault(contacts[static_cast<size_t>(rank_)], rank_);
   for (const Contact& contact : contacts) {
     checkFault(contact, rank_);

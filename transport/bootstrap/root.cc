@@ -14,8 +14,8 @@ namespace {
 // How long a root that has failed stays to tell late ranks why. Short where the next job waits for the port.
 constexpr std::chrono::seconds kLinger{10};
 constexpr std::chrono::seconds kFixedLinger{1};
-// How long a root at a fixed address waits for the successor of a rank that died: it may have been a former job's on its
-// way out. A rank that is killed is told to the others within this time.
+// How long a root at a fixed address waits for the successor of a rank that died: it may have been a former job's on
+// its way out. A rank that is killed is told to the others within this time.
 constexpr std::chrono::seconds kSuccessorTime{4};
 
 }  // namespace
@@ -176,7 +176,8 @@ void Root::onClosed(int rank, const Connection* connection, const std::string& w
     guest.lostAt = Clock::now();
     return;
   }
-  failAll(ncclRemoteError, rank, fmt::format("{} died or gave up during init: it {}", wire::describe(guest.hello), what));
+  failAll(ncclRemoteError, rank,
+          fmt::format("{} died or gave up during init: it {}", wire::describe(guest.hello), what));
 }
 
 std::vector<int> Root::missing() const {

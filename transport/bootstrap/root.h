@@ -3,8 +3,8 @@
 //
 // The root of a bootstrap: collects the Hello of every rank, checks that they fit together, serves their exchanges, and
 // tells everyone the first error. It lives on the service thread, owned by the event loop alone, and ends by itself
-// when every rank has said goodbye or has been told the error. One that no rank ever comes to stays as long as its process:
-// nobody can tell an id that will not be used from one that is used late.
+// when every rank has said goodbye or has been told the error. One that no rank ever comes to stays as long as its
+// process: nobody can tell an id that will not be used from one that is used late.
 #pragma once
 
 #include <map>

@@ -31,7 +31,8 @@ using std::chrono::seconds;
 constexpr seconds kAnswerGrace{10};
 // How long a passing fault of the network (no route yet) is tried again.
 constexpr seconds kNetworkPatience{10};
-// At a fixed address a rank 0 that went without a word may have been a former job's: how long its successor is waited for.
+// At a fixed address a rank 0 that went without a word may have been a former job's: how long its successor is waited
+// for.
 constexpr seconds kSuccessorPatience{5};
 // How long rank 0 tries again when the port of NCCL_COMM_ID is taken: the job before may be on its way out.
 constexpr seconds kPortPatience{15};
@@ -112,7 +113,8 @@ class SocketBootstrap : public Bootstrap {
     // One that had this rank and is gone without a word has died: its successor, if any, is given a little time.
     if (id_.fixedAddress && connected && lost_ == Clock::time_point::max()) lost_ = Clock::now();
     if (id_.fixedAddress)
-      return Clock::now() < started_ + timeout_ && (lost_ == Clock::time_point::max() || Clock::now() < lost_ + kSuccessorPatience);
+      return Clock::now() < started_ + timeout_ &&
+             (lost_ == Clock::time_point::max() || Clock::now() < lost_ + kSuccessorPatience);
     if (connected) return ++returns_ <= kMaxReturns;
     const bool passing = result.error == EHOSTUNREACH || result.error == ENETUNREACH || result.error == EADDRNOTAVAIL ||
                          result.error == ETIMEDOUT || result.error == EAGAIN;
@@ -133,9 +135,9 @@ class SocketBootstrap : public Bootstrap {
       fail(ncclRemoteError, "rank {} cannot reach {} within {} s (RONDO_INIT_TIMEOUT): {}: {}", rank_, server(),
            timeout_.count(), connected ? "recv" : "connect", result.text());
     if (connected || result.error == ECONNREFUSED)
-      fail(returns_ > 0 ? ncclRemoteError : ncclInvalidUsage,
-           "rank {} {} {}: {}: {}; {}", rank_, returns_ > 0 ? "lost" : "cannot join", server(),
-           connected ? "recv" : "connect", result.text(), "the id is already used, or the process has ended");
+      fail(returns_ > 0 ? ncclRemoteError : ncclInvalidUsage, "rank {} {} {}: {}: {}; {}", rank_,
+           returns_ > 0 ? "lost" : "cannot join", server(), connected ? "recv" : "connect", result.text(),
+           "the id is already used, or the process has ended");
     fail(ncclSystemError, "rank {} cannot reach {}: connect: {}", rank_, server(), result.text());
   }
 

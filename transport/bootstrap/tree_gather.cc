@@ -56,12 +56,12 @@ void TreeGather::begin() {
 void TreeGather::add(int from, const std::vector<char>& payload) {
   const GatherHead head = headOf(payload);
   if (!missing_.contains(from) || head.round != round_)
-    fail(ncclInternalError, "rank {} takes part in exchange {} out of turn: rank {} is at exchange {}", from, head.round,
-         rank_, round_);
+    fail(ncclInternalError, "rank {} takes part in exchange {} out of turn: rank {} is at exchange {}", from,
+         head.round, rank_, round_);
   if (first_ >= 0 && head.bytesPerRank != bytesPerRank_)
     throw Error(ncclInvalidUsage,
-                fmt::format("exchange {}: rank {} gives {} bytes, rank {} gives {}", round_, first_, bytesPerRank_, from,
-                            head.bytesPerRank),
+                fmt::format("exchange {}: rank {} gives {} bytes, rank {} gives {}", round_, first_, bytesPerRank_,
+                            from, head.bytesPerRank),
                 from);
   const auto own = subtreeOf(rank_, ranks_);
   const auto ranks = from == rank_ ? std::vector<int>{rank_} : subtreeOf(from, ranks_);

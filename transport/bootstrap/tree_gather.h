@@ -2,8 +2,8 @@
 // Copyright The Rondo Authors
 //
 // The binary tree of ranks, and one rank's part in an allGather over it: what it and its children give is joined and
-// goes to the parent; rank 0 then has everything, which goes down again. Pure: a ControlTree owns it and moves the bytes.
-// Service thread only.
+// goes to the parent; rank 0 then has everything, which goes down again. Pure: a ControlTree owns it and moves the
+// bytes. Service thread only.
 #pragma once
 
 #include <cstddef>
