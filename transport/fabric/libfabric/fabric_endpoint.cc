@@ -36,12 +36,13 @@ FabricEndpoint::FabricEndpoint(const OpenRequest& request)
       depth_(request.depth),
       memory_(request.memory),
       provider_(request.provider),
-      shmName_(newShmName()),
+      shmFile_(newShmName()),
       slots_(size_t{request.channels} * request.depth) {
   removeStaleShmFiles();
-  Choice choice = chooseInfo(request, shmName_);
+  Choice choice = chooseInfo(request, shmFile_);
   info_ = std::move(choice.info);
   writes_ = choice.writes;
+  text_ = provider_ + (writes_ ? " (write)" : " (tagged)");
   openDomain();
   chooseWindow(request.channels);
 
@@ -158,6 +159,7 @@ void FabricEndpoint::connect(const EndpointAddress& peer) {
   }
   const int inserted = fi_av_insert(addresses_.get(), peer.name, 1, &peer_, 0, nullptr);
   if (inserted != 1) failFabric("fi_av_insert", inserted < 0 ? inserted : -FI_EADDRNOTAVAIL, provider_);
+  if (info_->addr_format == FI_ADDR_STR) shmPeer_ = reinterpret_cast<const char*>(peer.name);
   peerKey_ = peer.memoryKey;
   peerBase_ = peer.memoryBase;
 }
@@ -241,7 +243,16 @@ void FabricEndpoint::greet() {
 
 // Only the peer opens it, and whoever has sent something has it open: from here on a process that is killed leaves none.
 void FabricEndpoint::dropShmFile() {
-  if (info_->addr_format == FI_ADDR_STR) removeShmFile(reinterpret_cast<const char*>(address().name));
+  if (info_->addr_format == FI_ADDR_STR) removeShmFile(shmName());
+}
+
+std::string FabricEndpoint::shmName() const {
+  if (info_->addr_format != FI_ADDR_STR) return {};
+  return reinterpret_cast<const char*>(address().name);
+}
+
+void FabricEndpoint::forgetPeer() {
+  if (peer_ != FI_ADDR_UNSPEC) fi_av_remove(addresses_.get(), &peer_, 1, 0);
 }
 
 size_t FabricEndpoint::poll(std::span<Completion> completions) {

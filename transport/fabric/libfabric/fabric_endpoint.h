@@ -32,7 +32,14 @@ class FabricEndpoint : public Endpoint {
   uint64_t window() const override { return window_; }
   bool readsAnyMemory() const override;
   size_t pending() const override { return sending_; }
-  std::string describe() const override { return provider_ + (writes_ ? " (write)" : " (tagged)"); }
+
+  // shm only: the names of this endpoint and of its peer, empty before connect; see undertaker.h.
+  std::string shmName() const;
+  const std::string& shmPeer() const { return shmPeer_; }
+  void forgetPeer();
+
+  std::string describe() const override { return text_; }
+  const std::string& text() const { return text_; }
 
  private:
   struct CreditMessage {
@@ -65,8 +72,10 @@ class FabricEndpoint : public Endpoint {
   const uint32_t depth_;
   char* const memory_;
   std::string provider_;
-  std::string shmName_;
+  std::string shmFile_;
+  std::string shmPeer_;
   bool writes_ = false;
+  std::string text_;  // "tcp;ofi_rxm (write)"
   uint64_t window_;
   Info info_;
   Handle<fid_fabric> fabric_;

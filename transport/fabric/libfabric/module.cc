@@ -10,17 +10,12 @@
 
 #include "transport/fabric/libfabric/fabric_endpoint.h"
 #include "transport/fabric/libfabric/providers.h"
+#include "transport/fabric/libfabric/undertaker.h"
 
 namespace rondo::fabric {
 namespace {
 
-struct Opened {
-  FabricEndpoint endpoint;
-  std::string text;
-  explicit Opened(const OpenRequest& request) : endpoint(request), text(endpoint.describe()) {}
-};
-
-FabricEndpoint& of(void* endpoint) { return static_cast<Opened*>(endpoint)->endpoint; }
+FabricEndpoint& of(void* endpoint) { return *static_cast<FabricEndpoint*>(endpoint); }
 
 void tell(Failure* failure, ncclResult_t code, const char* text) {
   failure->code = code;
@@ -55,9 +50,13 @@ constexpr ModuleTable kTable = {
       });
     },
     .open = [](const OpenRequest* request, Failure* failure) -> void* {
-      return guarded(failure, static_cast<void*>(nullptr), [&]() -> void* { return new Opened(*request); });
+      return guarded(failure, static_cast<void*>(nullptr), [&]() -> void* {
+        auto* endpoint = new FabricEndpoint(*request);
+        noteOpened(endpoint);
+        return endpoint;
+      });
     },
-    .close = [](void* endpoint) { delete static_cast<Opened*>(endpoint); },
+    .close = [](void* endpoint) { giveUp(static_cast<FabricEndpoint*>(endpoint)); },
     .address = [](void* endpoint, EndpointAddress* address, Failure* failure) {
       return guarded(failure, false, [&] {
         *address = of(endpoint).address();
@@ -66,7 +65,7 @@ constexpr ModuleTable kTable = {
     },
     .connect = [](void* endpoint, const EndpointAddress* peer, Failure* failure) {
       return guarded(failure, false, [&] {
-        of(endpoint).connect(*peer);
+        connectNoted(of(endpoint), *peer);
         return true;
       });
     },
@@ -87,7 +86,7 @@ constexpr ModuleTable kTable = {
     .window = [](void* endpoint) { return of(endpoint).window(); },
     .readsAnyMemory = [](void* endpoint) { return of(endpoint).readsAnyMemory(); },
     .pending = [](void* endpoint) { return of(endpoint).pending(); },
-    .describe = [](void* endpoint) { return static_cast<Opened*>(endpoint)->text.c_str(); },
+    .describe = [](void* endpoint) { return of(endpoint).text().c_str(); },
 };
 
 }  // namespace
