@@ -50,6 +50,9 @@ constexpr Variable kVariables[] = {
     {"NCCL_IGNORE_CPU_AFFINITY", "1: the proxy is placed near its device even outside the cores given to the process"},
     {"NCCL_CHECK_POINTERS", "1: each call checks that its buffers are memory the device reaches; default 0"},
     {"RONDO_INIT_TIMEOUT", "seconds that init waits for absent ranks: 1 to 86400, default 600"},
+    {"RONDO_CALL_TIMEOUT",
+     "seconds that a rank may wait in a call without any movement before that is everybody's error, which names the rank "
+     "that is behind: 1 to 86400; default 0: for ever"},
     {"RONDO_MODULE_DIR", "folder of the network module; default that of the library"},
     {"RONDO_FABRIC_OPERATION", "network: tagged (messages) or write (remote writes); default what the provider does best"},
     {"RONDO_FABRIC_ENDPOINTS", "network: endpoints per peer and direction, 1 to 4; default 1"},

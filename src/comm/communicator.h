@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +16,7 @@
 
 #include "device/runtime/runtime.h"
 #include "device/shared/work.h"
+#include "src/comm/hang_watch.h"
 #include "src/comm/report.h"
 #include "src/comm/wiring.h"
 #include "src/plan/plan.h"
@@ -46,6 +48,9 @@ struct StreamCall {
   Call call;
   runtime::Stream stream;
 };
+
+// RONDO_CALL_TIMEOUT; 0: no limit. Throws Error(ncclInvalidArgument) when it is out of range.
+std::chrono::seconds readCallTimeout();
 
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
@@ -91,6 +96,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   void enter();
   void fail(ncclResult_t code, const std::string& text);
   void checkReport();
+  void watchWaits();
+  void hearNote(int rank, const std::vector<char>& content);
+  void raiseHang(const RankStatus& own, HangWatch::Clock::time_point now);
+  RankStatus status(const std::vector<PublishedWait>& waits, bool isAsking) const;
+  void tellStatus(const RankStatus& status);
   void copyLocally(const StreamCall& call);
   KernelArgs planBatch(const std::vector<StreamCall>& calls, size_t& next);
   void logCall(const StreamCall& call);
@@ -117,6 +127,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::string errorText_;
   bool entered_ = false;  // init is over: until then its thread tells the error
   bool mismatchRaised_ = false;  // service thread only
+  std::unique_ptr<HangWatch> hangWatch_;  // likewise, once controlReady_
   std::atomic<bool> controlReady_{false};  // the callbacks of control_ may use it and the report
 
   std::unique_ptr<ControlPlane> control_;  // its callbacks use what stands above

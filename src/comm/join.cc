@@ -78,7 +78,11 @@ Communicator::Communicator(const InitRequest& request, const std::atomic<bool>& 
 void Communicator::meet(Bootstrap& bootstrap, const AbortPredicate& aborted) {
   control_ = std::make_unique<ControlPlane>(
       bootstrap, ControlCallbacks{[this](ncclResult_t code, int, const std::string& text) { fail(code, text); },
-                                  [this] { checkReport(); }},
+                                  [this] {
+                                    checkReport();
+                                    watchWaits();
+                                  },
+                                  [this](int rank, const std::vector<char>& content) { hearNote(rank, content); }},
       aborted);
 }
 
@@ -99,6 +103,7 @@ void Communicator::join(Bootstrap& bootstrap, const AbortPredicate& aborted) {
     const runtime::DeviceProperties properties = runtime::deviceProperties(device_);
     record.location = locate(properties.busId, properties.isEmulated);
     record.id = randomBits();
+    hangWatch_ = std::make_unique<HangWatch>(rank_, ranks_, readCallTimeout());
     return record;
   });
   checkVersions(records);

@@ -52,6 +52,16 @@ uint64_t callHash(const Call& call, uint64_t sequence) {
   return hash;
 }
 
+const char* nameOf(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kBroadcast:
+      return "Broadcast";
+    case CollectiveKind::kAllReduce:
+      return "AllReduce";
+  }
+  return "";
+}
+
 std::string describe(const Call& call, uint64_t sequence) {
   static constexpr const char* kTypes[] = {"int8",  "uint8",   "int32",   "uint32",  "int64",
                                            "uint64", "float16", "float32", "float64", "bfloat16"};
@@ -59,10 +69,10 @@ std::string describe(const Call& call, uint64_t sequence) {
   const char* type = kTypes[static_cast<uint32_t>(call.type)];
   switch (call.kind) {
     case CollectiveKind::kBroadcast:
-      return fmt::format("Broadcast of {} {} from root {} (call {})", call.count, type, call.root, sequence);
+      return fmt::format("{} of {} {} from root {} (call {})", nameOf(call.kind), call.count, type, call.root, sequence);
     case CollectiveKind::kAllReduce:
-      return fmt::format("AllReduce of {} {}, {} (call {})", call.count, type, kOps[static_cast<uint32_t>(call.op)],
-                         sequence);
+      return fmt::format("{} of {} {}, {} (call {})", nameOf(call.kind), call.count, type,
+                         kOps[static_cast<uint32_t>(call.op)], sequence);
   }
   return {};
 }

@@ -29,6 +29,9 @@ struct Call {
 // The hash of (sequence, kind, count, type, op, root): equal on all ranks that call the same.
 uint64_t callHash(const Call& call, uint64_t sequence);
 
+// "AllReduce"
+const char* nameOf(CollectiveKind kind);
+
 // "AllReduce of 1024 float32, sum (call 7)"
 std::string describe(const Call& call, uint64_t sequence);
 

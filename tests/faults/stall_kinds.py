@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright The Rondo Authors
-"""The ways in which stalls.py disturbs one rank of a job. Each takes the random numbers of its run, and says what it did."""
+"""The ways in which stalls.py disturbs one rank of a job. Each takes the rank's process, the random
+numbers of the run and the lengths of its stalls in seconds, and says what it did."""
 import ctypes
 import os
 import signal
@@ -19,27 +20,27 @@ def stop(pid, seconds):
         os.kill(pid, signal.SIGCONT)
 
 
-def pause(job, random, lengths):
+def pause(pid, random, lengths):
     """SIGSTOP at random moments, again and again."""
     for seconds in lengths:
         time.sleep(random.uniform(0.02, 0.4))
-        stop(job.victim(), seconds)
+        stop(pid, seconds)
     return f"stopped {len(lengths)} times, at most {max(lengths):.1f} s"
 
 
-def slow(job, random, lengths):
+def slow(pid, random, lengths):
     """For some seconds the rank has only a small part of the time, in short pieces."""
     on, off = random.uniform(0.002, 0.02), random.uniform(0.02, 0.2)
     end = time.monotonic() + sum(lengths)
     turns = 0
     while time.monotonic() < end:
-        stop(job.victim(), off)
+        stop(pid, off)
         time.sleep(on)
         turns += 1
     return f"{turns} turns of {off * 1000:.0f} ms stopped, {on * 1000:.0f} ms running"
 
 
-def late(job, random, lengths):
+def late(pid, random, lengths):
     """The rank makes its first call late (traffic_rank's late_ms, or its process starts late: see stalls.py)."""
     time.sleep(0.3)
     return f"entered {max(lengths):.1f} s late"
@@ -88,11 +89,11 @@ def threads_named(pid, name):
     return found
 
 
-def proxy(job, random, lengths):
+def proxy(pid, random, lengths):
     """The thread that drives the network stops alone, the rest of its rank goes on."""
-    found = threads_named(job.victim(), "rondo-proxy")
+    found = threads_named(pid, "rondo-proxy")
     if len(found) != 1:
-        raise RuntimeError(f"{len(found)} threads named rondo-proxy in process {job.victim()}")
+        raise RuntimeError(f"{len(found)} threads named rondo-proxy in process {pid}")
     for seconds in lengths:
         time.sleep(random.uniform(0.02, 0.4))
         stop_thread(found[0], seconds)

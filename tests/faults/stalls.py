@@ -11,32 +11,17 @@ import argparse
 import collections
 import concurrent.futures
 import itertools
-import os
 import random
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
 
 from stall_kinds import KINDS, can_trace
+from traffic_job import Job
 
 TRANSPORTS = ("peer", "tcp", "net", "shm")
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 LIMIT = 90  # seconds that a job may take beside what it was disturbed: the machine may be busy
-ports = itertools.count(20000 + os.getpid() * 37 % 8000)  # below those that the system gives away
-
-
-def free_port():
-    for port in ports:
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
 
 
 class Plan:
@@ -53,7 +38,7 @@ class Plan:
         wave = (64, 32)[place // len(DEPTHS) % 2]
         self.ranks = draw.randint(2, 8)
         self.victim = draw.randrange(self.ranks)
-        self.options = draw.choice(("", "", "allreduces=0", "broadcasts=0"))
+        self.options = draw.choice(([], [], ["allreduces=0"], ["broadcasts=0"]))
         self.lengths = form.lengths(draw, number)
         self.starts_late = kind == "late" and draw.random() < 0.5
         self.settings = {
@@ -66,7 +51,7 @@ class Plan:
 
     def text(self):
         settings = " ".join(f"{name}={value}" for name, value in self.settings.items())
-        return f"{self.name}: {self.ranks} ranks, rank {self.victim}, {settings} {self.options}"
+        return f"{self.name}: {self.ranks} ranks, rank {self.victim}, {' '.join([settings, *self.options])}"
 
 
 class Short:
@@ -88,96 +73,31 @@ class Long:
         return [draw.uniform(1, 2.5) for _ in range(draw.randint(1, 3))]
 
 
-class Job:
-    """The processes of a run, and what they said."""
-
-    def __init__(self, program, plan, folder):
-        self.plan = plan
-        self.folder = folder
-        self.environment = os.environ | plan.settings | {
-            "NCCL_COMM_ID": f"127.0.0.1:{free_port()}", "NCCL_DEBUG": "WARN",
-        }
-        self.program = program
-        self.processes = {}
-
-    def start(self):
-        late_ms = round(max(self.plan.lengths) * 1000)
-        for rank in range(self.plan.ranks):
-            if rank != self.plan.victim or not self.plan.starts_late:
-                calls_late = rank == self.plan.victim and self.plan.kind == "late"
-                self.start_rank(rank, [f"late_ms={late_ms}"] if calls_late else [])
-        if self.plan.starts_late:
-            time.sleep(late_ms / 1000)
-            self.start_rank(self.plan.victim, [])
-
-    def start_rank(self, rank, options):
-        command = [self.program, str(rank), str(self.plan.ranks), *self.plan.options.split(), *options]
-        with open(f"{self.folder}/{rank}", "w") as output:
-            self.processes[rank] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output,
-                                                    stderr=subprocess.STDOUT, env=self.environment)
-
-    def victim(self):
-        return self.processes[self.plan.victim].pid
-
-    def said(self, rank):
-        with open(f"{self.folder}/{rank}") as file:
-            return file.read()
-
-    def wait_ready(self, deadline):
-        while not all("ready\n" in self.said(rank) for rank in self.processes):
-            self.check_alive()
-            if time.monotonic() > deadline:
-                raise RuntimeError("the ranks have not met")
-            time.sleep(0.02)
-
-    def check_alive(self):
-        for rank, process in self.processes.items():
-            if process.poll() is not None:
-                raise RuntimeError(f"rank {rank} has ended early: status {process.returncode}")
-
-    def finish(self, deadline):
-        """Rank 0 learns that it is enough; all must end, with as many calls as each other."""
-        self.processes[0].stdin.close()
-        ends = set()
-        for rank, process in self.processes.items():
-            try:
-                status = process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                raise RuntimeError(f"rank {rank} has not ended: hung") from None
-            line = self.said(rank).rstrip().rpartition("\n")[2]
-            if status != 0 or not line.startswith("all right: "):
-                raise RuntimeError(f"rank {rank}: status {status}: {line}")
-            ends.add(line.rpartition(",")[0])
-        if len(ends) != 1:
-            raise RuntimeError(f"ranks ended differently: {ends}")
-        return ends.pop()
-
-    def kill(self):
-        for process in self.processes.values():
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-            process.wait()
-            process.stdin.close()
+def start(job, plan):
+    late_ms = round(max(plan.lengths) * 1000)
+    for rank in range(plan.ranks):
+        if rank != plan.victim or not plan.starts_late:
+            calls_late = rank == plan.victim and plan.kind == "late"
+            job.start(rank, [*plan.options, *([f"late_ms={late_ms}"] if calls_late else [])])
+    if plan.starts_late:
+        time.sleep(late_ms / 1000)
+        job.start(plan.victim, plan.options)
 
 
 def run(program, plan):
     """Text of a failure, or None; and a line about the run."""
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        job = Job(program, plan, folder)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, Job(program, plan.ranks, plan.settings, folder) as job:
         try:
-            job.start()
-            job.wait_ready(time.monotonic() + LIMIT)
-            did = KINDS[plan.kind](job, plan.random, plan.lengths)
+            start(job, plan)
+            job.wait_ready(LIMIT)
+            did = KINDS[plan.kind](job.pid(plan.victim), plan.random, plan.lengths)
             time.sleep(0.2)
             # A late rank is still to come.
-            ended = job.finish(time.monotonic() + LIMIT + max(plan.lengths))
-            return None, f"ok      {plan.text()}: {did}; {ended} ({time.monotonic() - start:.0f} s)"
+            ended = job.finish(LIMIT + max(plan.lengths))
+            return None, f"ok      {plan.text()}: {did}; {ended} ({time.monotonic() - begin:.0f} s)"
         except (RuntimeError, OSError) as error:
-            said = "".join(f"  rank {rank}: {line}\n" for rank in job.processes for line in job.said(rank).splitlines()[-4:])
-            return str(error), f"FAILED  {plan.text()}: {error}\n{said}"
-        finally:
-            job.kill()
+            return str(error), f"FAILED  {plan.text()}: {error}\n{job.last_lines(4)}"
 
 
 def table(plans, failures):

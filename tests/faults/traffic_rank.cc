@@ -11,7 +11,7 @@
 //   broadcasts    0: allreduces only        allreduces   0: broadcasts only (both 1 by default)
 //   alarm_us      period of a timer whose signal interrupts whichever thread; 0: none. Handlers of SIGALRM and SIGUSR1
 //                 are then installed without SA_RESTART, before init
-// Prints "ready" after init, at the end "all right: ROUNDS rounds, CALLS calls, SIGNALS signals"; or what went wrong, with
+// Prints "armed" once these are there, "ready" after init, at the end "all right: ROUNDS rounds, CALLS calls, SIGNALS signals"; or what went wrong, with
 // exit status 1.
 #include <cuda_runtime.h>
 #include <nccl.h>
@@ -76,7 +76,7 @@ class Job {
     require(cudaSetDevice(rank), "cudaSetDevice");
     require(ncclGetUniqueId(&id), "ncclGetUniqueId");
     require(ncclCommInitRank(&comm_, ranks, id, rank), "ncclCommInitRank");
-    require(cudaStreamCreate(&stream_), "cudaStreamCreate");
+    require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     for (const size_t count : kCounts) {
       Buffers& buffers = buffers_.emplace_back();
       require(cudaMalloc(reinterpret_cast<void**>(&buffers.input), count * sizeof(Word)), "cudaMalloc");
@@ -90,6 +90,8 @@ class Job {
     for (; more; ++rounds_) {
       more = agreeToGoOn();
       const unsigned first = calls_ + 1;
+      for (size_t i = 0; i < kCalls; ++i) prepare(i, first + static_cast<unsigned>(i));
+      require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
       for (size_t i = 0; i < kCalls; ++i) start(i);
       wait();
       for (size_t i = 0; i < kCalls; ++i) check(i, first + static_cast<unsigned>(i));
@@ -130,14 +132,17 @@ class Job {
     return told == 1;
   }
 
+  void prepare(size_t i, unsigned call) {
+    const size_t count = kCounts[i];
+    host_.resize(count);
+    for (size_t k = 0; k < count; ++k) host_[k] = valueOf(static_cast<unsigned>(rank_), call, k);
+    require(cudaMemcpy(buffers_[i].input, host_.data(), count * sizeof(Word), cudaMemcpyHostToDevice), "cudaMemcpy");
+    require(cudaMemset(buffers_[i].output, 0x5a, count * sizeof(Word)), "cudaMemset");
+  }
+
   void start(size_t i) {
     const size_t count = kCounts[i];
-    const auto rank = static_cast<unsigned>(rank_);
     const Buffers& buffers = buffers_[i];
-    host_.resize(count);
-    for (size_t k = 0; k < count; ++k) host_[k] = valueOf(rank, calls_ + 1, k);
-    require(cudaMemcpy(buffers.input, host_.data(), count * sizeof(Word), cudaMemcpyHostToDevice), "cudaMemcpy");
-    require(cudaMemset(buffers.output, 0x5a, count * sizeof(Word)), "cudaMemset");
     beginCall();
     if (isBroadcast(calls_)) {
       require(ncclBroadcast(buffers.input, buffers.output, count, ncclUint32, static_cast<int>(rootOf(calls_)), comm_, stream_),
@@ -187,7 +192,10 @@ void run(int argc, char** argv) {
     require(equals != std::string::npos, "not NAME=NUMBER: " + option);
     options[option.substr(0, equals)] = std::atoi(option.c_str() + equals + 1);
   }
-  if (options["alarm_us"] > 0) interrupt(options["alarm_us"]);
+  if (options["alarm_us"] > 0) {
+    interrupt(options["alarm_us"]);
+    std::puts("armed");
+  }
   Job job(std::atoi(argv[1]), std::atoi(argv[2]), options);
   std::puts("ready");
   job.run();

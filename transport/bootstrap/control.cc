@@ -121,6 +121,11 @@ void ControlPlane::raise(ncclResult_t code, int originRank, const std::string& t
   tree_->loop().post([tree = tree_, report = wire::ErrorReport{code, originRank, text}] { tree->raise(report); });
 }
 
+void ControlPlane::note(std::vector<char> content) {
+  if (pid_ != getpid()) return;
+  tree_->loop().post([tree = tree_, content = std::move(content)] { tree->note(content); });
+}
+
 void ControlPlane::leave() {
   if (pid_ != getpid()) return;
   tree_->loop().post([tree = tree_] { tree->leave(); });

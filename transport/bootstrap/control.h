@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "rondo/rondo.h"
 #include "src/base/error.h"
@@ -30,6 +31,8 @@ struct ControlCallbacks {
   std::function<void(ncclResult_t code, int originRank, const std::string& text)> onError;
   // About every 20 ms.
   std::function<void()> onTick;
+  // What another rank has told by note().
+  std::function<void(int rank, const std::vector<char>& content)> onNote;
 };
 
 class ControlPlane {
@@ -59,6 +62,10 @@ class ControlPlane {
 
   // Makes this the communicator's error on every rank, unless there is one.
   void raise(ncclResult_t code, int originRank, const std::string& text);
+
+  // Tells all other ranks something short, by their onNote. Nobody waits for it: where a rank on the way is stopped, those
+  // behind it get it when it goes on.
+  void note(std::vector<char> content);
 
   // This rank neither sends nor needs anything any more. Its process must still keep the ControlPlane until all have
   // left: the connections of others may go through it.

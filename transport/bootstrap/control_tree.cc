@@ -115,6 +115,7 @@ void ControlTree::link(int peer, Fd fd) {
 
 void ControlTree::onFrame(int peer, wire::FrameType type, std::vector<char> payload) {
   if (type == wire::FrameType::kError) return spread(wire::unpackError(payload), peer);
+  if (type == wire::FrameType::kNote) return passOnNote(peer, payload);
   try {
     if (type == wire::FrameType::kGather && peer > rank_) {
       gather_.add(peer, payload);
@@ -185,6 +186,25 @@ void ControlTree::spread(const wire::ErrorReport& report, int from) {
     changed_.notify_all();
   }
   if (callbacks_.onError) callbacks_.onError(report.code, report.peer, report.text);
+}
+
+void ControlTree::note(const std::vector<char>& content) {
+  const auto origin = static_cast<int32_t>(rank_);
+  std::vector<char> payload(sizeof(origin) + content.size());
+  std::memcpy(payload.data(), &origin, sizeof(origin));
+  std::copy(content.begin(), content.end(), payload.begin() + sizeof(origin));
+  flood(wire::FrameType::kNote, payload, rank_);
+}
+
+void ControlTree::passOnNote(int peer, const std::vector<char>& payload) {
+  int32_t origin = -1;
+  if (payload.size() >= sizeof(origin)) std::memcpy(&origin, payload.data(), sizeof(origin));
+  if (origin < 0 || origin >= ranks_ || !isBehind(origin, peer)) {
+    return spread({ncclInternalError, peer, fmt::format("{} sent a note that is not of a rank behind it", describe(peer))},
+                  rank_);
+  }
+  flood(wire::FrameType::kNote, payload, peer);
+  if (callbacks_.onNote) callbacks_.onNote(origin, {payload.begin() + sizeof(origin), payload.end()});
 }
 
 void ControlTree::leave() {

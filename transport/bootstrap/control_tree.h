@@ -47,6 +47,7 @@ class ControlTree : public EventHandler, public std::enable_shared_from_this<Con
   void contribute(std::vector<char> payload);  // a GatherHead and this rank's entry
   void accuse(uint64_t round, Clock::duration late, std::chrono::seconds timeout);
   void raise(const wire::ErrorReport& report);
+  void note(const std::vector<char>& content);
   void leave();
   void sayAborted();
 
@@ -76,6 +77,7 @@ class ControlTree : public EventHandler, public std::enable_shared_from_this<Con
   void onFrame(int peer, wire::FrameType type, std::vector<char> payload);
   void onClosed(int peer, const std::string& what);
   void spread(const wire::ErrorReport& report, int from);
+  void passOnNote(int peer, const std::vector<char>& payload);
   void mark(const std::vector<int>& ranks, State state, int from);
   void flood(wire::FrameType type, const std::vector<char>& payload, int except);
   void checkReach(Clock::time_point now);

@@ -16,7 +16,7 @@
 
 namespace rondo::wire {
 
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr char kRootMagic[8] = {'R', 'O', 'N', 'D', 'O', 'R', 'T', '1'};
 constexpr char kControlMagic[8] = {'R', 'O', 'N', 'D', 'O', 'C', 'T', '1'};
 
@@ -47,6 +47,7 @@ enum class FrameType : uint32_t {
   kGoodbye = 5,   // rank to root: needs nothing more
   kLeft = 6,      // control: ranks (int32 each) that have left; passed on through the tree
   kLost = 7,      // control: ranks that are out of reach since a connection has ended; passed on likewise
+  kNote = 8,      // control: a rank (int32) and what it tells all others; passed on likewise
 };
 
 struct FrameHeader {
