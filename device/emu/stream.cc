@@ -4,7 +4,6 @@
 
 #include <sys/prctl.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <cstdio>
 #include <exception>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "device/emu/device.h"
+#include "src/base/signals.h"
 
 namespace rondo::emu {
 namespace {
@@ -21,14 +21,6 @@ thread_local bool runningTask = false;
 uint64_t nextStreamId() {
   static std::atomic<uint64_t> last{0};
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
-// Signals belong to the application's threads; only those that a thread raises by its own doing stay open.
-void blockSignals(sigset_t& previous) {
-  sigset_t blocked;
-  sigfillset(&blocked);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) sigdelset(&blocked, own);
-  pthread_sigmask(SIG_SETMASK, &blocked, &previous);
 }
 
 }  // namespace
@@ -55,16 +47,9 @@ uint64_t Stream::submit(std::function<void()> run, TaskKind kind) {
 }
 
 void Stream::startThreadLocked() {
-  sigset_t previous;
-  blockSignals(previous);  // the new thread inherits the mask
-  try {
-    // Detached: a process may exit while its streams are busy, as it may with a GPU. The thread keeps the stream alive.
-    std::thread([self = shared_from_this()] { self->threadMain(); }).detach();
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+  const SignalsBlocked blocked;
+  // Detached: a process may exit while its streams are busy, as it may with a GPU. The thread keeps the stream alive.
+  std::thread([self = shared_from_this()] { self->threadMain(); }).detach();
   started_ = true;
 }
 

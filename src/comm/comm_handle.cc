@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "src/base/log.h"
+#include "src/base/signals.h"
 #include "src/comm/family.h"
 
 namespace rondo {
@@ -33,6 +34,7 @@ void CommHandle::initialise() {
 }
 
 void CommHandle::startInitialise() {
+  const SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] {
       try {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/signals.h"
+
 namespace rondo::group {
 namespace {
 
@@ -52,6 +54,7 @@ void runInits(const std::vector<PendingInit>& inits) {
       continue;
     }
     try {
+      const SignalsBlocked blocked;
       threads.emplace_back(initialise);
     } catch (const std::system_error& error) {
       // Those already started would wait for this rank.

@@ -20,6 +20,7 @@
 #include <sys/time.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -117,10 +118,17 @@ class Job {
     if (static_cast<int>(++calls_) == options_["stall_at"]) sleep_ms("stall_ms");
   }
 
+  static bool inputIsOpen() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    int found;
+    do found = poll(&input, 1, 0);
+    while (found < 0 && errno == EINTR);
+    return found == 0;
+  }
+
   // Rank 0 tells the others whether its standard input is still open.
   bool agreeToGoOn() {
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    const Word mine = rank_ == 0 ? poll(&input, 1, 0) == 0 : 2;
+    const Word mine = rank_ == 0 ? inputIsOpen() : 2;
     Word told = 3;
     const Buffers& buffers = buffers_.front();
     require(cudaMemcpy(buffers.output, &mine, sizeof(mine), cudaMemcpyHostToDevice), "cudaMemcpy");

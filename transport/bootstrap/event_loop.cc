@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/signals.h"
 
 namespace rondo {
 
@@ -89,18 +89,13 @@ void EventLoop::ensureThread() {
   event.data.u64 = kWakeWatch;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) failErrno("epoll_ctl for the service thread");
   wakeFd_ = wake_.get();
-  // The program's signal handlers shall run on the program's threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { run(); });
     running_ = true;
   } catch (const std::system_error& error) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     failErrno(error.code().value(), "cannot start the service thread");
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void EventLoop::runOnThread(std::function<void()> task) {

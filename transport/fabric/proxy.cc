@@ -13,6 +13,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/signals.h"
 
 namespace rondo::fabric {
 namespace {
@@ -43,6 +44,7 @@ std::shared_ptr<Proxy> Proxy::ofDevice(const ProxyOptions& options) {
 
 Proxy::Proxy(const ProxyOptions& options)
     : options_(options), pid_(getpid()), idleHelp_(std::make_unique<runtime::IdleHelp>([this] { return help(); })) {
+  const SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) {
