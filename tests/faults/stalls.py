@@ -39,11 +39,12 @@ class Plan:
         self.ranks = draw.randint(2, 8)
         self.victim = draw.randrange(self.ranks)
         self.options = draw.choice(([], [], ["allreduces=0"], ["broadcasts=0"]))
-        self.lengths = form.lengths(draw, number)
+        self.lengths = form.lengths(draw, kind, number)
         self.starts_late = kind == "late" and draw.random() < 0.5
         self.settings = {
             "NCCL_STEPS": str(depth), "RONDO_EMU_WAVE": str(wave),
             "RONDO_EMU_PROGRESS": draw.choice(("lockstep", "independent")),
+            "RONDO_CALL_TIMEOUT": str(LIMIT - 20),  # a hang shall explain itself
             "NCCL_BUFFSIZE": draw.choice(("64K", "256K", "1M")),  # many steps, the counters far from each other
         }
         if transport != "peer":
@@ -59,15 +60,18 @@ class Short:
     kinds = {"pause": 1, "slow": 1, "late": 1, "proxy": 1}
 
     @staticmethod
-    def lengths(draw, number):
+    def lengths(draw, kind, number):
         return [draw.uniform(0.5, 1.3)]
 
 
 class Long:
+    """Pauses of 1 to 15 s, most of them short, ranks that are 10 s late."""
     kinds = {"pause": 100, "slow": 14, "late": 14, "proxy": 28}
 
     @staticmethod
-    def lengths(draw, number):
+    def lengths(draw, kind, number):
+        if kind == "late":
+            return [10]
         if number % 10 == 9:
             return [draw.uniform(5, 15)]
         return [draw.uniform(1, 2.5) for _ in range(draw.randint(1, 3))]
