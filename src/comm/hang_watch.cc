@@ -82,7 +82,7 @@ Blame HangWatch::judge(const RankStatus& own, Clock::time_point now) const {
   }
   if (const uint64_t called = statusOf(behind, now)->called; called < own.waitsIn)
     return {behind, Blame::Reason::kNotCalled, called};
-  // All have made the call. Each rank is visited once at most, as the waits might go round.
+  // All have made the call.
   int rank = own.waitsFor;
   for (int visited = 0; visited < ranks_ && rank != rank_; ++visited) {
     const RankStatus& status = *statusOf(rank, now);
@@ -90,7 +90,7 @@ Blame HangWatch::judge(const RankStatus& own, Clock::time_point now) const {
     rank = status.waitsFor;
     if (rank < 0 || rank >= ranks_) break;
   }
-  return {own.waitsFor, Blame::Reason::kNotMoving, statusOf(own.waitsFor, now)->called};
+  return {own.waitsFor, Blame::Reason::kCircle, statusOf(own.waitsFor, now)->called};
 }
 
 }  // namespace rondo

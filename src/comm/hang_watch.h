@@ -26,7 +26,7 @@ struct RankStatus {
 };
 
 struct Blame {
-  enum class Reason : uint8_t { kSilent, kNotCalled, kNotMoving };
+  enum class Reason : uint8_t { kSilent, kNotCalled, kNotMoving, kCircle };
   int rank;
   Reason reason;
   uint64_t called;  // its last call; not for kSilent

@@ -29,7 +29,9 @@ std::string describe(const Blame& blame) {
     case Blame::Reason::kNotCalled:
       return blame.called == 0 ? "has not called anything" : fmt::format("has not called it; its last call is #{}", blame.called);
     case Blame::Reason::kNotMoving:
-      return "has called it, but its kernel neither waits nor ends: has other work on its stream come to an end?";
+      return "has called it and does not wait: its kernel has not begun (other work on its stream?), or its network stands still";
+    case Blame::Reason::kCircle:
+      return "waits itself, for ranks that wait for one another in a circle";
   }
   return {};
 }

@@ -26,6 +26,7 @@ struct Member {
   int origin = -1;
   std::string text;
   std::atomic<int> ticks{0};
+  std::vector<std::pair<int, std::string>> notes;
   std::unique_ptr<ControlPlane> plane;
 
   int errorCount() {
@@ -45,6 +46,10 @@ struct Member {
       text = newText;
     };
     callbacks.onTick = [this] { ++ticks; };
+    callbacks.onNote = [this](int rank, const std::vector<char>& content) {
+      std::lock_guard lock(mutex);
+      notes.emplace_back(rank, std::string(content.begin(), content.end()));
+    };
     plane = std::make_unique<ControlPlane>(bootstrap, callbacks, AbortPredicate());
   }
 };

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "src/base/socket.h"
@@ -52,6 +53,33 @@ TEST_P(ControlRanksTest, ErrorOfEachRankReachesAllOnce) {
     closeAll(members);
     for (auto& member : members) EXPECT_EQ(member->errorCount(), 1);
   }
+}
+
+TEST_P(ControlRanksTest, NoteOfEachRankReachesAllOthersOnce) {
+  using Notes = std::vector<std::pair<int, std::string>>;
+  const int ranks = GetParam();
+  auto members = openAll(ranks);
+  for (int origin = 0; origin < ranks; ++origin) {
+    const std::string text = fmt::format("note {}", origin);
+    members[static_cast<size_t>(origin)]->plane->note({text.begin(), text.end()});
+  }
+  Notes wanted;
+  for (int origin = 0; origin < ranks; ++origin) wanted.emplace_back(origin, fmt::format("note {}", origin));
+  for (int rank = 0; rank < ranks; ++rank) {
+    Member& member = *members[static_cast<size_t>(rank)];
+    const auto sorted = [&] {
+      std::lock_guard lock(member.mutex);
+      Notes all = member.notes;
+      all.emplace_back(wanted[static_cast<size_t>(rank)]);  // its own is not told to itself
+      std::sort(all.begin(), all.end());
+      return all;
+    };
+    EXPECT_TRUE(waitUntil([&] { return sorted().size() >= wanted.size(); }));
+    std::sort(wanted.begin(), wanted.end());
+    EXPECT_EQ(sorted(), wanted) << "rank " << rank;
+  }
+  closeAll(members);
+  for (auto& member : members) EXPECT_EQ(member->errorCount(), 0) << member->text;
 }
 
 TEST_P(ControlRanksTest, AbortIsNamedOnEveryOtherRank) {
