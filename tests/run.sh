@@ -24,6 +24,7 @@ if [ "${1:-}" != --long ]; then
 fi
 
 for provider in net shm; do NCCL_P2P_DISABLE=1 FI_PROVIDER=$provider build/emu/tests/collectives_test --gtest_brief=1; done
+tests/faults/stalls.py build/emu/tests/traffic_rank --long
 links=(peer tcp net shm nodes2 nodes3 mpi)
 tests/mpi/sweep.sh build/emu mpirun $most "${links[@]}"
 packages mpich libmpich-dev

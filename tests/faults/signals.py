@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from traffic_job import Job
+from traffic_job import Job, thread_statuses
 
 TRANSPORTS = {"peer": {}} | {name: {"NCCL_P2P_DISABLE": "1", "FI_PROVIDER": name} for name in ("tcp", "net", "shm")}
 RANKS = 3
@@ -27,16 +27,8 @@ MASK = 1 << (signal.SIGALRM - 1) | 1 << (signal.SIGUSR1 - 1)
 
 def open_threads(pid):
     """Threads but the program's own, its first, that would take the signals; and how many there are."""
-    found, count = [], 0
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/status") as file:
-            status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
-        if int(thread) == pid:
-            continue
-        count += 1
-        if int(status["SigBlk"], 16) & MASK != MASK:
-            found.append(status["Name"])
-    return found, count
+    others = [status for thread, status in thread_statuses(pid).items() if thread != pid]
+    return [status["Name"] for status in others if int(status["SigBlk"], 16) & MASK != MASK], len(others)
 
 
 def send_signals(job, done):
@@ -68,7 +60,7 @@ def disturb(job, transport):
     for rank in range(RANKS):
         found, count = open_threads(job.pid(rank))
         if found or count < (2 if transport == "peer" else 3):  # service, stream; proxy
-            raise RuntimeError(f"rank {rank}: of {count} threads of the library these take the program's signals: {found}")
+            raise RuntimeError(f"rank {rank}: of {count} threads besides the program's these take the program's signals: {found}")
     ended = job.finish(PATIENCE)
     signals = [int(re.search(r"(\d+) signals", job.said(rank))[1]) for rank in range(RANKS)]
     if min(signals) < 500 or sent < 100:

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import time
 
+from traffic_job import thread_statuses
+
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
 WALL = 0x40000000  # waitpid: threads too
 
@@ -81,12 +83,7 @@ def can_trace():
 
 
 def threads_named(pid, name):
-    found = []
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/comm") as file:
-            if file.read().strip() == name:
-                found.append(int(thread))
-    return found
+    return [thread for thread, status in thread_statuses(pid).items() if status["Name"] == name]
 
 
 def proxy(pid, random, lengths):

@@ -21,6 +21,19 @@ def free_port():
                 continue
 
 
+def thread_statuses(pid):
+    """/proc's status of each thread of a process, by thread number."""
+    statuses = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{thread}/status") as file:
+                lines = [line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line]
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has ended meanwhile
+        statuses[int(thread)] = dict(lines)
+    return statuses
+
+
 class Job:
     """Ends with its 'with' block, whatever is left of it. folder takes the ranks' output."""
 
