@@ -45,7 +45,7 @@ def check_report(job, rank, sequence, reason):
 
 
 def sleep(job):
-    start(job, ["stall_at=5", "stall_ms=6000"])
+    start(job, ["stall_at=5", "stall_ms=8000"])
     for rank in (0, 2, 3, BEHIND):
         check_report(job, rank, 5, "has not called it; its last call is #4")
 
