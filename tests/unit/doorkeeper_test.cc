@@ -75,8 +75,12 @@ TEST(DoorkeeperTest, ManyStrangersAreCounted) {
 TEST(DoorkeeperTest, GreetingIsHeardWhateverComesAfterIt) {
   test::runInChild([] {
     const ncclUniqueId id = createUniqueId();
-    std::promise<void> free;
-    EventLoop::get().post([busy = free.get_future().share()] { busy.wait(); });
+    std::promise<void> busy, free;
+    EventLoop::get().post([&] {
+      busy.set_value();
+      free.get_future().wait();
+    });
+    busy.get_future().wait();
     const Fd rank = callAt(id);
     const wire::Hello hello = wire::makeHello(wire::kRootMagic, decodeId(id).secret, 0, 1);
     sendAll(rank.get(), &hello, sizeof(hello), {{}, Clock::now() + 5s});
