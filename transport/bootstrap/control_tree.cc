@@ -56,6 +56,8 @@ void ControlTree::onStop() {
 
 void ControlTree::onTick(Clock::time_point now) {
   if (door_) door_->tick(now);
+  if (const std::string plight = door_ ? door_->plight() : ""; !plight.empty())
+    spread({ncclSystemError, rank_, fmt::format("{} cannot let its neighbours in: {}", describe(rank_), plight)}, rank_);
   if (now >= nextReachCheck_) checkReach(now);
   if (callbacks_.onTick) callbacks_.onTick();
 }

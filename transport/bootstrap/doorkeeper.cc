@@ -16,6 +16,8 @@ namespace rondo {
 namespace {
 
 constexpr std::chrono::seconds kGreetingTime{5};
+constexpr std::chrono::seconds kStarvingTime{10};
+constexpr std::chrono::seconds kLongestTick{2};
 constexpr size_t kMaxVisitors = 1000;
 constexpr size_t kLeastVisitors = 2;
 // Connections taken at a time: in a flood the service thread's other work gets its turn.
@@ -83,11 +85,20 @@ void Doorkeeper::pauseListener() {
   const std::string why = fmt::format("accept: {}", errnoText(errno));
   if (!visitors_.empty()) return drop(visitors_.begin(), why);  // the level-triggered listener calls again at once
   complaints_.add(why + "; trying again");
+  const auto now = Clock::now();
+  if (now > starvedUntil_ + kLongestTick) starvedFrom_ = now;
+  starvedUntil_ = now;
+  want_ = why;
   paused_ = true;
   loop_.change(watch_, listener_.get(), 0);
 }
 
+std::string Doorkeeper::plight() const {
+  return starvedUntil_ - starvedFrom_ >= kStarvingTime ? want_ : "";
+}
+
 void Doorkeeper::welcome(Fd fd) {
+  starvedFrom_ = starvedUntil_ = {};
   setConnectionOptions(fd.get());
   const VisitorIterator visitor = visitors_.emplace(visitors_.end());
   visitor->address = SocketAddress::ofPeer(fd.get()).text();

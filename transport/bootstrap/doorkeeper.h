@@ -29,6 +29,8 @@ class Doorkeeper {
   void close();
   void closeCopies();  // in a forked child: its own descriptors only
   bool closed() const { return !listener_.valid(); }
+  // Why nobody has been let in for 10 s though somebody calls: the process has no descriptors left. Else empty.
+  std::string plight() const;
 
  private:
   struct Visitor {
@@ -52,6 +54,9 @@ class Doorkeeper {
   Fd listener_;
   EventLoop::Watch watch_ = 0;
   bool paused_ = false;  // out of descriptors: accepts again at the next tick
+  Clock::time_point starvedFrom_{};  // the first and the latest time in a row
+  Clock::time_point starvedUntil_{};
+  std::string want_;
   wire::Hello expected_;
   Complaints complaints_;
   std::function<void(Fd, const wire::Hello&)> onGuest_;
