@@ -11,6 +11,8 @@
 #include <cstring>
 #include <vector>
 
+#include "transport/fabric/libfabric/shm_files.h"
+
 namespace rondo::fabric {
 namespace {
 
@@ -83,8 +85,10 @@ Providers findProviders(bool allowShm) {
   const Info list = getInfo(hints.get(), &result);
   const char* wanted = getenv("FI_PROVIDER");
   if (!list) {
-    fail(ncclSystemError, "libfabric offers no provider of reliable datagrams with tagged messages{}{}: {}",
-         wanted != nullptr ? " for FI_PROVIDER=" : "", wanted != nullptr ? wanted : "", fi_strerror(-result));
+    const bool shm = wanted != nullptr && std::strstr(wanted, kShm) != nullptr;
+    fail(ncclSystemError, "libfabric offers no provider of reliable datagrams with tagged messages{}{}: {}{}{}",
+         wanted != nullptr ? " for FI_PROVIDER=" : "", wanted != nullptr ? wanted : "", fi_strerror(-result),
+         shm ? "; " : "", shm ? describeShmRoom() : "");
   }
   std::vector<std::string> names;
   for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
@@ -132,6 +136,8 @@ Choice chooseInfo(const OpenRequest& request, const std::string& shmName) {
     if (request.receiveQueue != 0) choice.info->rx_attr->size = request.receiveQueue;
     return choice;
   }
+  if (std::strcmp(request.provider, kShm) == 0 && result == -FI_ENODATA)
+    fail(ncclSystemError, "fi_getinfo: {} ({}); {}", fi_strerror(-result), kShm, describeShmRoom());
   failFabric(request.operation == 2 ? "fi_getinfo for remote writes with data" : "fi_getinfo", result, request.provider);
 }
 
