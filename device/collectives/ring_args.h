@@ -14,11 +14,14 @@
 //   receiveReduceCopy(piece)       previous + own input -> output, a partial result
 //   receiveReduceFinish(piece)     previous + own input -> output, the final result
 //   receiveReduceFinishSend(piece) previous + own input -> output and next, the final result
+// and, moving nothing:
+//   expect(range, stepBytes)       the receives after the next kLeadSteps fill this range of the output in order
 #pragma once
 
 #include <cstdint>
 
 #include "device/arch/arch.h"
+#include "device/shared/fifo.h"
 #include "device/shared/piece.h"
 
 namespace rondo {
@@ -28,6 +31,7 @@ struct RingArgs {
   uint32_t ranks;          // at least 2
   Piece range;             // this channel's part of the buffers
   uint64_t stepBytes;      // a multiple of granuleBytes
+  uint64_t leadBytes;      // chains: the first kLeadSteps steps, likewise
   uint32_t stepsPerChunk;  // cyclic algorithms
   bool split;              // cyclic algorithms: release a received step before waiting for credit (F5)
 };

@@ -32,13 +32,15 @@ uint64_t now_ns() {
 
 // What a kernel's thread does after a round in which no lane stored anything: it helps the host code that the kernel may
 // wait for (idle_help.h), and returns when a word that the round had loaded has changed, or after a while, as lanes also
-// look at the clock. A yield that takes long has let somebody run who needs this core: then the thread naps at once.
+// look at the clock. Yields that take long have let somebody run who needs this core: after some of them the thread naps
+// at once. A single one is most likely this process's proxy, which looks round now and then.
 class Backoff {
  public:
   void reset() { naps_ = 0; }
 
   void wait(const WatchList& watches) {
     const uint64_t end_ns = now_ns() + kRoundPeriod_ns;
+    unsigned longYields = 0;
     for (unsigned yields = 0; !watches.changed();) {
       if (helpOthers()) {
         yields = 0;
@@ -47,7 +49,8 @@ class Backoff {
       const uint64_t start_ns = now_ns();
       if (yields++ < kYields) {
         sched_yield();
-        if (now_ns() - start_ns < kLongYield_ns) continue;
+        longYields = now_ns() - start_ns < kLongYield_ns ? 0 : longYields + 1;
+        if (longYields < kMostLongYields) continue;
       }
       if (start_ns > end_ns) return;
       nap();
@@ -64,6 +67,7 @@ class Backoff {
   static constexpr uint64_t kRoundPeriod_ns = 200'000;
   static constexpr unsigned kYields = 100;
   static constexpr uint64_t kLongYield_ns = 5'000;
+  static constexpr unsigned kMostLongYields = 3;
   static constexpr unsigned kShortNaps = 500;
   static constexpr unsigned kLongNaps = kShortNaps + 500;
   unsigned naps_ = 0;
@@ -122,6 +126,7 @@ void runGrid(const GridSpec& spec, const std::function<void()>& kernel) {
     }
   }
   currentLane = nullptr;
+  helpOthers();  // what the kernel did last is on its way when it ends
 }
 
 uint64_t waveOperation(WaveOperation operation, uint64_t value, unsigned source, const Site& site) {

@@ -14,7 +14,8 @@ namespace {
 RONDO_DEVICE RingArgs ringArgs(const Work& work, unsigned block, uint64_t depth) {
   const uint64_t bytes = work.count * elementBytes(work.reduction.type);
   return {work.ringIndex, work.ringSize,      channelRange(bytes, work.channels, block),
-          work.stepBytes, work.stepsPerChunk, mustSplit(depth, work.stepsPerChunk)};
+          work.stepBytes, work.leadBytes,     work.stepsPerChunk,
+          mustSplit(depth, work.stepsPerChunk)};
 }
 
 RONDO_DEVICE void clearShared(ProgressShared& shared) {

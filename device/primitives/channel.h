@@ -8,6 +8,8 @@
 // Where the consumer of the send FIFO can read this rank's buffers (ChannelState::readsSource), a large piece that is sent
 // unchanged is not copied into the slot: the slot's header says where it lies, and the call does not end before the
 // consumer has done with it (finishCall).
+// Where a proxy receives and can write this rank's buffers (ChannelState::landing), the call says which steps are to come
+// (expect, openReceives), and those that the proxy let land in the output need no copy (hasLanded).
 // After an abort the operations do nothing, so that algorithms need no error path.
 #pragma once
 
@@ -32,10 +34,28 @@ class RingChannel {
     output_ = static_cast<char*>(work.output);
     headerPending_ = true;
     leftInPlace_ = false;
+    // A chain expects its steps, or has none but the first few.
+    if (work.kind == CollectiveKind::kAllReduce) openReceives(kNoLimit);
+  }
+
+  // All waves have done with the call before (kernel.cc): nobody reads what lands in its stead.
+  RONDO_DEVICE void expect(Piece range, uint64_t stepBytes) {
+    if (state_.landing == nullptr || worker_ != 0) return;
+    arch::Reconverge scope;
+    if (!arch::oneLane()) return;
+    Landing& landing = *state_.landing;
+    const uint64_t first = receiveBase_ + received_ + kLeadSteps;
+    arch::storeRelaxed<arch::Scope::kSystem>(landing.first, first);
+    arch::storeRelaxed<arch::Scope::kSystem>(landing.address, reinterpret_cast<uint64_t>(output_ + range.offset));
+    arch::storeRelaxed<arch::Scope::kSystem>(landing.stepBytes, stepBytes);
+    arch::storeRelaxed<arch::Scope::kSystem>(landing.bytes, range.bytes);
+    // Release: pairs with ReceiveConnection::landingOf's acquire.
+    arch::storeRelease<arch::Scope::kSystem>(landing.end, first + divideRoundUp(range.bytes, stepBytes));
   }
 
   // After a call: what was left in the user's buffers has been read when it returns.
   RONDO_DEVICE void finishCall() {
+    if (work_->kind == CollectiveKind::kAllReduce) openReceives(0);
     if (!leftInPlace_ || aborted_) return;
     // The grant is the steps released by the consumer plus the depth: all of this rank's have been when it is above this.
     const uint64_t lastStep = sent_ + state_.send.depth - 1;
@@ -73,6 +93,7 @@ class RingChannel {
 
   RONDO_DEVICE void receive(Piece piece) {
     if (!await(true, false)) return;
+    if (hasLanded()) return finishStep(piece, true, false);
     const Piece part = partOf(piece);
     copyRange(output_ + piece.offset + part.offset, nullptr, receiveSlot() + part.offset, part.bytes);
     finishStep(piece, true, false);
@@ -81,11 +102,13 @@ class RingChannel {
   RONDO_DEVICE void forward(Piece piece) {
     if (!await(true, true)) return;
     const Piece part = partOf(piece);
+    char* own = output_ + piece.offset + part.offset;
+    const bool landed = hasLanded();
     if (isLeftInPlace(piece)) {
-      copyRange(output_ + piece.offset + part.offset, nullptr, receiveSlot() + part.offset, part.bytes);
+      if (!landed) copyRange(own, nullptr, receiveSlot() + part.offset, part.bytes);
       return finishStep(piece, true, true, output_ + piece.offset);
     }
-    copyRange(sendSlot() + part.offset, output_ + piece.offset + part.offset, receiveSlot() + part.offset, part.bytes);
+    copyRange(sendSlot() + part.offset, landed ? nullptr : own, landed ? own : receiveSlot() + part.offset, part.bytes);
     finishStep(piece, true, true);
   }
 
@@ -201,6 +224,20 @@ class RingChannel {
     }
   }
 
+  RONDO_DEVICE void openReceives(uint64_t below) {
+    if (state_.landing == nullptr || worker_ != 0) return;
+    arch::Reconverge scope;
+    // Relaxed: it only lets the proxy post more receives; free slots are told by head.
+    if (arch::oneLane()) arch::storeRelaxed<arch::Scope::kSystem>(state_.landing->open, below);
+  }
+
+  // The received step's payload lies in the output already. Written by the proxy before it published the step.
+  RONDO_DEVICE bool hasLanded() const {
+    if (state_.landing == nullptr) return false;
+    const SlotHeader& header = slotHeader(state_.receive, receiveBase_ + received_);
+    return arch::shuffle(arch::loadRelaxed<arch::Scope::kSystem>(header.landed), 0) != 0;
+  }
+
   // A rank overwrites what it has left in place only with what has come back round the ring, after the next rank had read
   // it: in the all-gather of an allreduce. The end of the call is guarded by finishCall.
   RONDO_DEVICE bool isLeftInPlace(Piece piece) {
@@ -235,6 +272,7 @@ class RingChannel {
   }
 
   static constexpr unsigned kPollsPerClock = 16;
+  static constexpr uint64_t kNoLimit = ~uint64_t{0};
 
   ChannelState& state_;
   ProgressShared& shared_;

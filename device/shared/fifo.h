@@ -21,7 +21,7 @@ struct SlotHeader {
   Word bytes;     // payload bytes in the slot
   Word callHash;  // which call the step belongs to (Work::hash)
   Word source;    // where the payload lies if not in the slot: an address in the producer's memory; 0: in the slot
-  Word unused;    // keeps the payload at 32 bytes from the header's start
+  Word landed;    // set by a proxy that receives: 1: the payload lies where Landing said, 0: in the slot
 };
 static_assert(sizeof(SlotHeader) == 32);
 
@@ -32,6 +32,21 @@ constexpr uint64_t kLeastSourceBytes = uint64_t{1} << 15;
 // kSlotAlignment.
 constexpr uint64_t kSlotHeaderRoom = kSlotAlignment;
 RONDO_HOST_DEVICE constexpr uint64_t slotStride(uint64_t slotBytes) { return kSlotHeaderRoom + slotBytes; }
+
+// A receiver takes so many steps unasked; for more, and for payloads that shall land in place, its kernel says so first.
+// Calls begin with as many short steps, so that little has to be copied and the long ones wait for nothing.
+constexpr uint32_t kLeadSteps = 4;
+
+// What a receiving kernel tells the proxy about the steps to come, in pinned host memory. Steps count as the FIFO's do.
+// A new range is written only after all steps of the last one have arrived, when the proxy needs nothing of it any more.
+struct Landing {
+  Word first;      // steps from here...
+  Word end;        // ...to below this land in place. Written last, by a release
+  Word address;    // of the payload of step 'first'
+  Word stepBytes;  // room of each step, one after the other
+  Word bytes;      // of the whole range
+  Word open;       // steps below this may come to their slots
+};
 
 // One side's view of a FIFO. tail lies in the consumer's memory, head in the producer's, slots in the consumer's: each
 // side polls its own memory and writes to the other's. Between a kernel and the proxy all of it is pinned host memory.

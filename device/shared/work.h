@@ -25,6 +25,7 @@ struct ChannelState {
   uint32_t readsSource;  // 1: the consumer of 'send' reads payloads at SlotHeader::source
   ReportPage* report;  // pinned host memory
   Word launches;       // kernels that have ended on this channel
+  Landing* landing;    // pinned host memory: of the receive FIFO, if its producer can write users' buffers; or null
   Word* ended;         // pinned host memory: told the same number, for a proxy that sleeps between kernels; or null
 };
 
@@ -36,6 +37,7 @@ struct Work {
   uint64_t sequence;   // the communicator's call number, from 1; for reports
   uint64_t hash;       // of (sequence, kind, count, type, op, root)
   uint64_t stepBytes;  // payload per step, at most slotBytes, a multiple of 16
+  uint64_t leadBytes;  // likewise of the first kLeadSteps steps of a broadcast
   CollectiveKind kind;
   Reduction reduction;
   uint32_t ringIndex;      // this rank's place in the ring; for broadcast counted from the root

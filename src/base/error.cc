@@ -6,12 +6,14 @@
 #include <cstring>
 #include <mutex>
 
+#include "src/base/fd.h"
+
 namespace rondo {
 
 std::string errnoText(int error) {
   const char* name = strerrorname_np(error);
-  return fmt::format("{} ({})", strerrordesc_np(error) != nullptr ? strerrordesc_np(error) : "unknown error",
-                     name != nullptr ? name : std::to_string(error));
+  return fmt::format("{} ({}{})", strerrordesc_np(error) != nullptr ? strerrordesc_np(error) : "unknown error",
+                     name != nullptr ? name : std::to_string(error), error == EMFILE ? ", " + descriptorLimit() : "");
 }
 
 void failErrno(int error, const std::string& what) { fail(ncclSystemError, "{}: {}", what, errnoText(error)); }

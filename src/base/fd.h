@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright The Rondo Authors
 //
-// A file descriptor with one owner, closed with it. Not thread-safe.
+// A file descriptor with one owner, closed with it. Not thread-safe. And how many of them a process may have.
 #pragma once
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <string>
 #include <utility>
 
 namespace rondo {
@@ -34,5 +36,12 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// For errors that say there were too many.
+inline std::string descriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "ulimit -n: unlimited";
+  return "ulimit -n: " + std::to_string(limit.rlim_cur);
+}
 
 }  // namespace rondo

@@ -156,6 +156,7 @@ void Communicator::connect(Bootstrap& bootstrap, const Topology& topology, const
       state.previous = ring_.previous();
       state.next = ring_.next();
       state.readsSource = wiring_->readsSource() ? 1 : 0;
+      state.landing = wiring_->landing(channel);
       state.report = &report_->page();
       state.ended = wiring_->endedWord(channel);
     }

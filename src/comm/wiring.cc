@@ -87,7 +87,7 @@ Wiring::Wiring(const WiringRequest& request, Bootstrap& bootstrap, const AbortPr
       fabric.previous = request.describeRank(static_cast<int>(previous));
       fabric.next = request.describeRank(static_cast<int>(next));
       fabric.sourceAddress = preferredAddress();
-      fabric.hostReadsBuffers = request.isEmulated;
+      fabric.hostBuffers = request.isEmulated;
       fabric.report = request.report;
       fabric.proxy.device = request.device;
       fabric.proxy.spins = request.isEmulated ? kEmulatedSpins : kSpins;

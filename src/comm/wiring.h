@@ -40,6 +40,8 @@ class Wiring {
   Fifo sendFifo(uint32_t channel) const;
   // ChannelState::readsSource
   bool readsSource() const { return !sendsByPeer_ && fabric_->readsSource(); }
+  // ChannelState::landing
+  Landing* landing(uint32_t channel) const { return receivesByPeer_ ? nullptr : fabric_->landing(channel); }
   Word* endedWord(uint32_t channel) const { return fabric_ ? fabric_->endedWord(channel) : nullptr; }
 
   // For errors: "; network from rank 0 (host:pid) by tcp;ofi_rxm (write)", or nothing where there is none.

@@ -82,6 +82,8 @@ Work planBroadcast(const Call& call, uint64_t sequence, const Ring& ring, const 
   work.ringIndex = ring.indexFrom(call.root);
   // A chain of n ranks needs some steps per rank to be filled most of the time.
   work.stepBytes = clampStep(call.bytes() / work.channels / (4 * ring.size()), settings);
+  // Where receivers say where steps shall land, the lead steps are what is copied: an eighth costs little.
+  work.leadBytes = settings.usesNetwork ? clampStep(work.stepBytes / 8, settings) : work.stepBytes;
   return work;
 }
 
@@ -108,7 +110,7 @@ uint64_t countSteps(const Work& work) {
   const uint64_t once = bytes / work.stepBytes + 1;
   switch (work.kind) {
     case CollectiveKind::kBroadcast:
-      return once;
+      return once + kLeadSteps;
     case CollectiveKind::kAllReduce:
       // Every chunk is sent at most twice; each has at most one step that is not full.
       return 2 * (once + (once / work.stepsPerChunk + 1) + work.ringSize);

@@ -130,7 +130,8 @@ uint32_t channelsThatFit(const DeviceLimits& limits, uint32_t ranksOnDevice) {
 Settings agreeOnSettings(std::vector<SettingsRequest> requests, const AgreeFor& own) {
   Settings settings{};
   settings.usesPeer = agree(requests, &SettingsRequest::p2pDisable, "NCCL_P2P_DISABLE") == 0;
-  if (own.severalHosts || !settings.usesPeer) useNetworkDefaults(requests);
+  settings.usesNetwork = own.severalHosts || !settings.usesPeer;
+  if (settings.usesNetwork) useNetworkDefaults(requests);
   settings.depth = static_cast<uint32_t>(agree(requests, &SettingsRequest::depth, "NCCL_STEPS"));
   const uint64_t bufferBytes = agree(requests, &SettingsRequest::bufferBytes, "NCCL_BUFFSIZE");
   settings.slotBytes = bufferBytes / settings.depth / kSlotAlignment * kSlotAlignment;

@@ -61,6 +61,7 @@ struct Settings {
   uint32_t waveSize;
   bool usesPeer;  // ranks of one host reach each other's memory
   bool usesShm;   // where they do not, the shm provider may connect them
+  bool usesNetwork;  // some link of the ring may be a network
   uint64_t firstStep;
 };
 

@@ -43,6 +43,8 @@ class Recorder {
   void receiveReduceFinish(Piece piece) { receiveReduceCopy(piece); }
   void receiveReduceFinishSend(Piece piece) { steps.push_back({Source::kPreviousAndInput, true, true, piece}); }
 
+  void expect(Piece, uint64_t) {}
+
   std::vector<Step> steps;
 };
 

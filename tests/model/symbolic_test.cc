@@ -18,6 +18,7 @@ struct Case {
   uint32_t depth;
   uint64_t bytes;
   uint64_t stepBytes;
+  uint64_t leadBytes;
   uint32_t stepsPerChunk;
   uint32_t channels;
 };
@@ -32,7 +33,8 @@ Outcome run(const Case& c, uint32_t channel, bool split, Algorithm algorithm) {
   std::vector<std::vector<Step>> programs;
   for (uint32_t index = 0; index < c.ranks; ++index) {
     Recorder recorder;
-    algorithm(recorder, RingArgs{index, c.ranks, channelRange(c.bytes, c.channels, channel), c.stepBytes, c.stepsPerChunk, split});
+    algorithm(recorder, RingArgs{index, c.ranks, channelRange(c.bytes, c.channels, channel), c.stepBytes,
+                                 c.leadBytes, c.stepsPerChunk, split});
     programs.push_back(std::move(recorder.steps));
   }
   return play(programs, c.bytes, c.depth);
@@ -72,7 +74,7 @@ std::vector<Case> cases(uint32_t ranks) {
     const uint32_t chunk = depth / 2 > 1 ? depth / 2 : 1;
     for (uint64_t bytes : {uint64_t{1}, uint64_t{127}, uint64_t{129}, uint64_t{256} * ranks * chunk,
                            uint64_t{256} * ranks * chunk + 1, uint64_t{256} * (2 * ranks * chunk + 3) + 77}) {
-      for (uint32_t channels : {1u, 3u, 8u}) all.push_back({ranks, depth, bytes, 256, chunk, channels});
+      for (uint32_t channels : {1u, 3u, 8u}) all.push_back({ranks, depth, bytes, 256, 128, chunk, channels});
     }
   }
   return all;
@@ -92,19 +94,19 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Symbolic, testing::Values(2, 3, 4, 5, 8, 16, 31,
 
 // The checker sees what it must see: without the split, a chunk that fills the FIFO is a circular wait (F5).
 TEST(SymbolicChecker, FindsTheCircularWaitOfAFusedStepAtDepthOne) {
-  const Case c{3, 1, 256 * 9, 256, 1, 1};
+  const Case c{3, 1, 256 * 9, 256, 128, 1, 1};
   const auto algorithm = [](Recorder& r, const RingArgs& args) { allReduceRing(r, args); };
   EXPECT_NE(run(c, 0, false, algorithm).fault, "");
   EXPECT_EQ(run(c, 0, true, algorithm).fault, "");
 }
 
 TEST(SymbolicChecker, FindsTheCircularWaitOfAChunkAsLongAsTheFifo) {
-  const Case c{4, 4, 256 * 4 * 4, 256, 4, 1};
+  const Case c{4, 4, 256 * 4 * 4, 256, 128, 4, 1};
   EXPECT_NE(run(c, 0, false, [](Recorder& r, const RingArgs& args) { allReduceRing(r, args); }).fault, "");
 }
 
 TEST(SymbolicChecker, FindsAMissingContribution) {
-  const Case c{3, 4, 256 * 3, 256, 1, 1};
+  const Case c{3, 4, 256 * 3, 256, 128, 1, 1};
   const Outcome outcome = run(c, 0, false, [](Recorder& r, RingArgs args) {
     if (args.index == 1) args.ranks = 2;  // this rank believes in a smaller ring
     allReduceRing(r, args);

@@ -3,6 +3,8 @@
 //
 // How the ranks of a control plane meet, with one that fails between the exchange of addresses and the connections.
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <functional>
 #include <thread>
@@ -11,6 +13,7 @@
 #include "tests/unit/child_process.h"
 #include "tests/unit/control_members.h"
 #include "tests/unit/rank_threads.h"
+#include "transport/bootstrap/wire.h"
 
 namespace rondo {
 namespace {
@@ -44,7 +47,43 @@ class EventfulBootstrap : public Bootstrap {
   int exchanges_ = 0;
 };
 
-class ControlMeetingTest : public ControlTest, public testing::WithParamInterface<int> {
+// A rank whose listener is crowded: when the ranks know each other's addresses, it drops the first callers.
+class CrowdedBootstrap : public Bootstrap {
+ public:
+  CrowdedBootstrap(std::unique_ptr<Bootstrap> inner, int callers) : inner_(std::move(inner)), callers_(callers) {}
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  void allGather(void* all, size_t bytesPerRank) override {
+    const char* own = static_cast<char*>(all) + static_cast<size_t>(rank()) * bytesPerRank;
+    const int listener = findListener(own + sizeof(wire::Hello));  // its address follows
+    ASSERT_GE(listener, 0);
+    inner_->allGather(all, bytesPerRank);
+    for (; dropped_ < callers_; ++dropped_) {
+      pollfd entry{listener, POLLIN, 0};
+      if (poll(&entry, 1, 500) != 1) return;
+      close(accept(listener, nullptr, nullptr));
+    }
+  }
+  int dropped() const { return dropped_; }
+
+ private:
+  static int findListener(const std::string& address) {
+    for (int fd = 0; fd < 1024; ++fd) {
+      int listens = 0;
+      socklen_t bytes = sizeof(listens);
+      if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 && listens != 0 &&
+          SocketAddress::ofSocket(fd).text() == address)
+        return fd;
+    }
+    return -1;
+  }
+
+  std::unique_ptr<Bootstrap> inner_;
+  const int callers_;
+  int dropped_ = 0;
+};
+
+class MeetingTest : public ControlTest {
  protected:
   // The victim in a process of its own, where 'event' happens after the exchange of addresses.
   static std::unique_ptr<ChildProcess> startVictim(const ncclUniqueId& id, int victim,
@@ -70,6 +109,8 @@ class ControlMeetingTest : public ControlTest, public testing::WithParamInterfac
     }
   }
 };
+
+class ControlMeetingTest : public MeetingTest, public testing::WithParamInterface<int> {};
 
 TEST_P(ControlMeetingTest, BootstrapIsUsedOnce) {
   const ncclUniqueId id = createUniqueId();
@@ -141,7 +182,32 @@ TEST_P(ControlMeetingTest, RankThatGivesUpIsNamed) {
   expectNamed(errors, victim);
 }
 
+TEST_P(ControlMeetingTest, RankThatTurnsItsNeighboursAwayIsTriedAgain) {
+  const int crowded = GetParam();
+  const ncclUniqueId id = createUniqueId();
+  expectNoErrors(runRanks(kRanks, [&](int rank) {
+    CrowdedBootstrap bootstrap(connectSocketBootstrap(id, rank, kRanks, {}), rank == crowded ? 7 : 0);
+    Member member;
+    member.open(bootstrap);
+    EXPECT_EQ(bootstrap.dropped(), rank == crowded ? 7 : 0);
+    member.plane->leave();
+    EXPECT_TRUE(member.plane->waitAllLeft({}, 10s));
+    EXPECT_EQ(member.errors, 0) << member.text;
+  }));
+}
+
 INSTANTIATE_TEST_SUITE_P(Victims, ControlMeetingTest, testing::Values(0, 1, 2, 3, 6));
+
+TEST_F(MeetingTest, RankThatTurnsEverybodyAwayIsNamed) {
+  constexpr int crowded = 6;
+  const ncclUniqueId id = createUniqueId();
+  Members members = makeMembers(kRanks);
+  const auto errors = runRanks(kRanks, [&](int rank) {
+    CrowdedBootstrap bootstrap(connectSocketBootstrap(id, rank, kRanks, {}), rank == crowded ? 1000 : 0);
+    members[static_cast<size_t>(rank)]->open(bootstrap);
+  });
+  expectNamed(errors, crowded);
+}
 
 // A rank that cannot even listen still takes part in the exchange of addresses.
 TEST_F(ControlTest, RankWithoutAnInterfaceTellsTheOthers) {

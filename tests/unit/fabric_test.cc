@@ -32,7 +32,7 @@ struct Side {
       words[channel * 2].value = words[channel * 2 + 1].value = test.firstStep;
       const uint64_t offset = channel * test.depth * slotStride(kSlotBytes);
       fifos.push_back({channel, {&words[channel * 2], &words[channel * 2 + 1], slots.data() + offset, kSlotBytes, test.depth},
-                       offset});
+                       offset, nullptr});
     }
     steps.assign(test.channels, test.firstStep);
   }

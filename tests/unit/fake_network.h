@@ -53,7 +53,7 @@ class FakeEndpoint : public Endpoint {
   EndpointAddress address() const override { return {}; }
   void connect(const EndpointAddress&) override {}
   uint64_t window() const override { return window_; }
-  bool readsAnyMemory() const override { return true; }
+  bool usesAnyMemory() const override { return true; }
   size_t pending() const override { return role_ == Role::kSender ? network_.sending : network_.crediting; }
   std::string describe() const override { return "fake"; }
 
@@ -76,7 +76,7 @@ class FakeEndpoint : public Endpoint {
   bool postCredit(uint32_t channel, uint64_t limit) override {
     if (network_.crediting >= network_.queue || network_.chance(network_.laterPercent)) return false;
     ++network_.crediting;
-    network_.toSender.push_back({Completion::Kind::kCredit, {channel, 0, 0, 0, 0, nullptr}, limit});
+    network_.toSender.push_back({Completion::Kind::kCredit, {channel, 0, 0, 0, 0, nullptr, 0}, limit});
     return true;
   }
 
@@ -108,15 +108,29 @@ class FakeEndpoint : public Endpoint {
       if (receive == network_.posted.end()) throw std::logic_error("a message without a receive");
       if (receive->bytes < message.slot.bytes) throw std::logic_error("a message longer than its receive");
       const SlotRange& from = message.slot;
-      const uint64_t inSlot = from.source == nullptr ? from.bytes : from.headerBytes;
-      std::memcpy(network_.receiverMemory + receive->offset, network_.senderMemory + from.offset, inSlot);
-      if (from.source != nullptr)
-        std::memcpy(network_.receiverMemory + receive->offset + inSlot, from.source, from.bytes - inSlot);
+      deliver(from, *receive);
       network_.posted.erase(receive);
       network_.sent.push_back({Completion::Kind::kSent, message.slot.channel, message.slot.slot, 0});
       completions[count++] = {Completion::Kind::kArrived, message.slot.channel, message.slot.slot, 0};
     }
     return count;
+  }
+
+  // Byte by byte: both sides may have pieces elsewhere.
+  void deliver(const SlotRange& from, const SlotRange& to) {
+    for (uint64_t i = 0; i < from.bytes; ++i) {
+      const bool fromSlot = from.elsewhere == nullptr || i < from.headerBytes;
+      const char byte = fromSlot ? network_.senderMemory[from.offset + i] : from.elsewhere[i - from.headerBytes];
+      char* slot = network_.receiverMemory + to.offset;
+      const uint64_t landEnd = to.headerBytes + to.elsewhereBytes;
+      if (to.elsewhere == nullptr || i < to.headerBytes) {
+        slot[i] = byte;
+      } else if (i < landEnd) {
+        to.elsewhere[i - to.headerBytes] = byte;
+      } else {
+        slot[i - to.elsewhereBytes] = byte;
+      }
+    }
   }
 
   size_t pollSender(std::span<Completion> completions) {

@@ -27,22 +27,39 @@ constexpr seconds kTellTime{3};
 // How long a rank that goes tries to hand over its last messages to a peer that does not read.
 constexpr seconds kDrainTime{2};
 
+// How often a neighbour that turns this rank away is tried again.
+constexpr int kMostReturns = 20;
+constexpr std::chrono::milliseconds kReturnPause{20};
+
+void reach(const std::shared_ptr<ControlTree>& tree, const Members& members, int peer,
+           const AbortPredicate& aborted) {
+  if (tree->isLinked(peer)) return;
+  const bool isParent = peer < members.rank();
+  const auto fd = std::make_shared<Fd>(members.connect(peer, {aborted, Clock::now() + kConnectTime}));
+  tree->loop().post(
+      [tree, peer, isParent, fd] { isParent ? tree->link(peer, std::move(*fd)) : tree->watch(peer, std::move(*fd)); });
+}
+
 // See ControlTree: how the ranks meet.
-void meetNeighbours(const std::shared_ptr<ControlTree>& tree, const Members& members, int rank,
-                    const AbortPredicate& aborted) {
-  const auto connect = [&](int peer) {
-    return std::make_shared<Fd>(members.connect(peer, {aborted, Clock::now() + kConnectTime}));
-  };
-  if (rank > 0) {
-    const int parent = parentOf(rank);
-    tree->loop().post([tree, parent, fd = connect(parent)] { tree->link(parent, std::move(*fd)); });
-  }
-  for (const int child : childrenOf(rank, static_cast<int>(members.hellos().size()))) {
-    if (tree->isLinked(child)) continue;
-    tree->loop().post([tree, child, fd = connect(child)] { tree->watch(child, std::move(*fd)); });
-  }
+void meetNeighbours(const std::shared_ptr<ControlTree>& tree, const Members& members, const AbortPredicate& aborted) {
+  const int rank = members.rank();
   const seconds timeout = initTimeout();
-  const auto missing = tree->waitLinkedOrFailed({aborted, Clock::now() + timeout});
+  const Patience patience{aborted, Clock::now() + timeout};
+  if (rank > 0) reach(tree, members, parentOf(rank), aborted);
+  for (const int child : childrenOf(rank, static_cast<int>(members.hellos().size()))) reach(tree, members, child, aborted);
+  std::vector<int> missing;
+  for (int returns = 0;; ++returns) {
+    missing = tree->waitLinkedOrFailed(patience);
+    const auto again = tree->takeTurnedAway();
+    if (again.empty() || tree->hasFailed()) break;
+    if (returns == kMostReturns)
+      throw Error(ncclRemoteError,
+                  fmt::format("{}: {} has closed its control connection {} times", tree->describe(rank),
+                              tree->describe(again.front()), returns + 1),
+                  again.front());
+    pause(kReturnPause, patience);
+    for (const int peer : again) reach(tree, members, peer, aborted);
+  }
   if (!missing.empty() && !tree->hasFailed())
     throw Error(ncclRemoteError,
                 fmt::format("{}: no control connection from {} within {} s (RONDO_INIT_TIMEOUT)", tree->describe(rank),
@@ -67,7 +84,7 @@ ControlPlane::ControlPlane(Bootstrap& bootstrap, ControlCallbacks callbacks, con
   tree_ = std::make_shared<ControlTree>(loop, members.hellos(), rank_, members.takeListener(), std::move(callbacks));
   loop.add(tree_);
   try {
-    meetNeighbours(tree_, members, rank_, aborted);
+    meetNeighbours(tree_, members, aborted);
     allGather(nullptr, 0, aborted);
   } catch (const Error& error) {
     abandon(error);

@@ -3,6 +3,7 @@
 #include "transport/bootstrap/control_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/base/error.h"
 #include "src/base/log.h"
@@ -55,6 +56,8 @@ void ControlTree::onStop() {
 
 void ControlTree::onTick(Clock::time_point now) {
   if (door_) door_->tick(now);
+  if (const std::string plight = door_ ? door_->plight() : ""; !plight.empty())
+    spread({ncclSystemError, rank_, fmt::format("{} cannot let its neighbours in: {}", describe(rank_), plight)}, rank_);
   if (now >= nextReachCheck_) checkReach(now);
   if (callbacks_.onTick) callbacks_.onTick();
 }
@@ -97,6 +100,7 @@ void ControlTree::link(int peer, Fd fd) {
       {[this, peer](wire::FrameType type, std::vector<char> payload) { onFrame(peer, type, std::move(payload)); },
        [this, peer](const std::string& what) { onClosed(peer, what); }});
   links_[peer]->watchReach();
+  if (peer > rank_) links_[peer]->send(wire::FrameType::kWelcome);
   if (const auto watch = watches_.find(peer); watch != watches_.end()) {
     watch->second->close();
     watches_.erase(watch);
@@ -110,12 +114,13 @@ void ControlTree::link(int peer, Fd fd) {
   if (!left.empty()) links_[peer]->send(wire::FrameType::kLeft, wire::packRanks(left));
   if (!lost.empty()) links_[peer]->send(wire::FrameType::kLost, wire::packRanks(lost));
   if (failed_) links_[peer]->send(wire::FrameType::kError, wire::packError(error_));
-  dropNeighbour(peer);
+  if (peer > rank_) dropNeighbour(peer);
 }
 
 void ControlTree::onFrame(int peer, wire::FrameType type, std::vector<char> payload) {
   if (type == wire::FrameType::kError) return spread(wire::unpackError(payload), peer);
   if (type == wire::FrameType::kNote) return passOnNote(peer, payload);
+  if (type == wire::FrameType::kWelcome && peer < rank_) return dropNeighbour(peer);
   try {
     if (type == wire::FrameType::kGather && peer > rank_) {
       gather_.add(peer, payload);
@@ -235,6 +240,8 @@ bool ControlTree::isBehind(int rank, int peer) const {
 }
 
 void ControlTree::onClosed(int peer, const std::string& what) {
+  // Whether it is dead or too crowded there shows when the connection is made again.
+  if (!failed_ && !isLinked(peer)) return noteTurnedAway(peer);
   std::vector<int> lost;
   for (int rank = 0; rank < ranks_; ++rank) {
     if (states_[static_cast<size_t>(rank)] == State::kPresent && isBehind(rank, peer)) lost.push_back(rank);
@@ -270,7 +277,9 @@ bool ControlTree::waitAllLeft(const Patience& patience) {
 }
 
 std::vector<int> ControlTree::waitLinkedUnless(bool failed, const Patience& patience) {
-  const auto over = [this, failed] { return unlinked_.empty() || (failed && told_); };
+  const auto over = [this, failed] {
+    return unlinked_.empty() || (failed && (told_ || !turnedAway_.empty()));
+  };
   std::unique_lock lock(mutex_);
   while (!over() && Clock::now() < patience.deadline) {
     lock.unlock();
@@ -285,6 +294,17 @@ void ControlTree::dropNeighbour(int peer) {
   std::lock_guard lock(mutex_);
   std::erase(unlinked_, peer);
   changed_.notify_all();
+}
+
+void ControlTree::noteTurnedAway(int peer) {
+  std::lock_guard lock(mutex_);
+  turnedAway_.push_back(peer);
+  changed_.notify_all();
+}
+
+std::vector<int> ControlTree::takeTurnedAway() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(turnedAway_, {});
 }
 
 bool ControlTree::hasFailed() {

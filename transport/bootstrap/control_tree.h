@@ -7,8 +7,9 @@
 //
 // How the ranks meet: every rank listens before any rank knows its address, connects to its parent (the link), and to
 // each child that is not linked yet (a watch, which is closed when the link is there). So a neighbour that dies on the
-// way is a refused or closed connection, while one that is paused is connected by its kernel. The first exchange is
-// complete only when all links are there; it ends the meeting.
+// way is a refused connection, while one that is paused is connected by its kernel. Where strangers crowd at a listener
+// it may turn a neighbour away, too: a connection that ends before there is a link is made again. The parent welcomes
+// each link, so that its child knows. The first exchange is complete only when all links are there; it ends the meeting.
 //
 // Why an orderly end is never taken for a death: a rank passes each goodbye on before it can close, and it closes
 // without error only after it knows that all have left. Whoever sees its connection end has then received every goodbye
@@ -55,10 +56,13 @@ class ControlTree : public EventHandler, public std::enable_shared_from_this<Con
   EventLoop& loop() const { return loop_; }
   std::string describe(int rank) const { return wire::describe(peers_[static_cast<size_t>(rank)]); }
   bool waitAllLeft(const Patience& patience);
-  // Until parent and children are linked or dropped: those without a link at the deadline, or when an error has come.
+  // Until parent and children are linked or dropped: those without a link at the deadline. OrFailed: also when an error
+  // has come, or when this rank was turned away.
   std::vector<int> waitLinked(const Patience& patience) { return waitLinkedUnless(false, patience); }
   std::vector<int> waitLinkedOrFailed(const Patience& patience) { return waitLinkedUnless(true, patience); }
   void dropNeighbour(int peer);  // a link to it is not waited for any more
+  // Parent and children to which this rank's connection has ended before there was a link, since the last call.
+  std::vector<int> takeTurnedAway();
   bool hasFailed();
   bool isLinked(int peer);
   // Fills all with the result of the round. Throws the communicator's first error; ncclRemoteError when a rank has
@@ -87,6 +91,7 @@ class ControlTree : public EventHandler, public std::enable_shared_from_this<Con
   void endMeeting();
   std::vector<int> waitLinkedUnless(bool failed, const Patience& patience);
   bool isBehind(int rank, int peer) const;
+  void noteTurnedAway(int peer);
 
   EventLoop& loop_;
   const std::vector<wire::Hello> peers_;
@@ -106,6 +111,7 @@ class ControlTree : public EventHandler, public std::enable_shared_from_this<Con
   std::mutex mutex_;  // protects what follows; a leaf lock
   std::condition_variable changed_;
   std::vector<int> unlinked_;  // parent and children without a link that is waited for
+  std::vector<int> turnedAway_;
   bool allLeft_ = false;
   int left_ = -1;                          // the lowest rank that has left
   std::optional<wire::ErrorReport> told_;  // error_, for the waits

@@ -21,6 +21,7 @@ class Members {
   // Throws, on every rank, when one cannot listen; ncclInvalidUsage when what was exchanged does not fit together.
   explicit Members(Bootstrap& bootstrap);
 
+  int rank() const { return rank_; }
   Fd takeListener() { return std::move(listener_); }
 
   // Every rank's, with the secret of the communicator.

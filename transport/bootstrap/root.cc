@@ -191,6 +191,8 @@ std::vector<int> Root::missing() const {
 }
 
 void Root::checkTimeout(Clock::time_point now) {
+  if (const std::string plight = door_.plight(); !plight.empty())
+    return failAll(ncclSystemError, -1, fmt::format("no rank can be let in at {}: {}", options_.address, plight));
   if (phase_ == Phase::kCollecting) {
     for (const auto& [rank, guest] : guests_)
       if (guest.connection->closed() && guest.lostAt + kSuccessorTime < now)

@@ -38,7 +38,7 @@ constexpr seconds kSuccessorPatience{5};
 constexpr seconds kPortPatience{15};
 
 // A root that is flooded by strangers may drop a rank with them: how often that rank comes back.
-constexpr int kMaxReturns = 5;
+constexpr int kMaxReturns = 20;
 
 std::shared_ptr<Root> startRoot(Fd listener, const IdContent& id) {
   auto& loop = EventLoop::get();

@@ -16,7 +16,7 @@
 
 namespace rondo::wire {
 
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 constexpr char kRootMagic[8] = {'R', 'O', 'N', 'D', 'O', 'R', 'T', '1'};
 constexpr char kControlMagic[8] = {'R', 'O', 'N', 'D', 'O', 'C', 'T', '1'};
 
@@ -41,7 +41,7 @@ std::string describe(const Hello& hello);
 
 enum class FrameType : uint32_t {
   kError = 1,     // ErrorHead and the text; bootstrap and control
-  kWelcome = 2,   // root to rank: all ranks have come
+  kWelcome = 2,   // root to rank: all ranks have come; control, parent to child: the link is there
   kGather = 3,    // rank to root: its entry; control, child to parent: its subtree's (tree_gather.h)
   kGathered = 4,  // root to rank: all entries; control, parent to child likewise
   kGoodbye = 5,   // rank to root: needs nothing more

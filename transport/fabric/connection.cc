@@ -44,12 +44,12 @@ SlotHeader& Connection::headerOf(const Channel& channel, uint64_t step) const {
   return reinterpret_cast<SlotHeader*>(slot + kSlotHeaderRoom)[-1];
 }
 
-SlotRange Connection::slotOf(const Channel& channel, uint64_t step, uint64_t payloadBytes, const char* source) const {
+SlotRange Connection::slotOf(const Channel& channel, uint64_t step, uint64_t payloadBytes) const {
   const Fifo& fifo = channel.fifo.fifo;
   const uint64_t slot = step & (fifo.depth - 1);
   return {channel.fifo.channel, static_cast<uint32_t>(slot),
           channel.fifo.offset + slot * slotStride(fifo.slotBytes) + kSlotHeaderRoom - sizeof(SlotHeader),
-          sizeof(SlotHeader) + payloadBytes, sizeof(SlotHeader), source};
+          sizeof(SlotHeader) + payloadBytes, sizeof(SlotHeader), nullptr, 0};
 }
 
 bool Connection::markCompleted(Channel& channel, uint32_t slot) {
@@ -84,7 +84,9 @@ bool SendConnection::advance(Channel& channel) {
       fail(ncclInternalError, "step {} of channel {} claims {} bytes, a slot has {}", channel.posted,
            channel.fifo.channel, bytes, fifo.slotBytes);
     const auto source = hostLoadRelaxed(headerOf(channel, channel.posted).source);
-    const SlotRange slot = slotOf(channel, channel.posted, bytes, reinterpret_cast<const char*>(source));
+    SlotRange slot = slotOf(channel, channel.posted, bytes);
+    slot.elsewhere = reinterpret_cast<char*>(source);
+    slot.elsewhereBytes = bytes;
     if (!endpoint_->postSend(slot)) break;
     ++channel.posted;
   }
@@ -115,14 +117,42 @@ bool ReceiveConnection::advance(Channel& channel) {
   return sendCredit(channel) || posted;
 }
 
-// Every free slot gets a receive. F2: the acquire pairs with the kernel's release of head, so its reads of the slot's old
-// bytes come before the network's writes.
-bool ReceiveConnection::postReceives(Channel& channel) {
+// The step below which receives may be posted: the slot is free, the network's queue has room, and the kernel knows of
+// the step, or it is one of the first. F2: the acquire of head pairs with the kernel's release, so its reads of the slot's
+// old bytes come before the network's writes.
+uint64_t ReceiveConnection::receiveLimit(const Channel& channel) const {
   const Fifo& fifo = channel.fifo.fifo;
-  const uint64_t free = hostLoadAcquire(*fifo.head) + fifo.depth;
-  const uint64_t end = std::min(free, channel.done + endpoint_->window());
+  const uint64_t head = hostLoadAcquire(*fifo.head);
+  const uint64_t limit = std::min(head + fifo.depth, channel.done + endpoint_->window());
+  const Landing* landing = channel.fifo.landing;
+  if (landing == nullptr) return limit;
+  const uint64_t told = std::max(hostLoadAcquire(landing->end), hostLoadRelaxed(landing->open));
+  return std::min(limit, std::max(head + kLeadSteps, told));
+}
+
+// Where the step of a slot shall land; false: in the slot. Acquire: pairs with RingChannel::expect.
+bool ReceiveConnection::landingOf(const Channel& channel, SlotRange& slot) const {
+  const Landing* landing = channel.fifo.landing;
+  if (landing == nullptr || channel.posted >= hostLoadAcquire(landing->end)) return false;
+  const uint64_t first = hostLoadRelaxed(landing->first);
+  if (channel.posted < first) return false;
+  const uint64_t stepBytes = hostLoadRelaxed(landing->stepBytes);
+  const uint64_t offset = (channel.posted - first) * stepBytes;
+  slot.elsewhere = reinterpret_cast<char*>(hostLoadRelaxed(landing->address)) + offset;
+  slot.elsewhereBytes = std::min(stepBytes, hostLoadRelaxed(landing->bytes) - offset);
+  return true;
+}
+
+bool ReceiveConnection::postReceives(Channel& channel) {
+  const uint64_t end = receiveLimit(channel);
   const uint64_t before = channel.posted;
-  while (channel.posted < end && endpoint_->postReceive(slotOf(channel, channel.posted, fifo.slotBytes))) ++channel.posted;
+  for (; channel.posted < end; ++channel.posted) {
+    SlotRange slot = slotOf(channel, channel.posted, channel.fifo.fifo.slotBytes);
+    const bool lands = landingOf(channel, slot);
+    if (!endpoint_->postReceive(slot)) break;
+    const uint64_t bit = uint64_t{1} << slot.slot;
+    channel.landingSlots = lands ? channel.landingSlots | bit : channel.landingSlots & ~bit;
+  }
   return channel.posted != before;
 }
 
@@ -148,6 +178,8 @@ void ReceiveConnection::complete(const Completion& completion) {
   }
   if (completion.kind != Completion::Kind::kArrived) fail(ncclInternalError, "a receiver has sent a step");
   Channel& channel = channelOf(completion.channel);
+  const bool landed = (channel.landingSlots >> (completion.slot & (kMaxDepth - 1)) & 1) != 0;
+  hostStoreRelaxed(headerOf(channel, completion.slot).landed, landed ? 1 : 0);
   // F6: the completion says that the bytes are in memory. Release: pairs with the kernel's acquire of tail (F4).
   if (markCompleted(channel, completion.slot)) hostStoreRelease(*channel.fifo.fifo.tail, channel.done);
 }
@@ -155,7 +187,7 @@ void ReceiveConnection::complete(const Completion& completion) {
 bool ReceiveConnection::busy() const {
   if (endpoint_->pending() > 0) return true;
   for (const Channel& channel : channels_)
-    if (channel.posted < hostLoadRelaxed(*channel.fifo.fifo.head) + std::min(channel.fifo.fifo.depth, endpoint_->window()))
+    if (channel.posted < receiveLimit(channel))
       return true;
   return false;
 }

@@ -10,6 +10,9 @@
 // tells the steps for which receives are posted, or memory is free. So each slot has at most one message under way, no
 // message comes unexpected, a message can be known by its slot alone, and networks may deliver in any order.
 //
+// Landing: where payloads can land in users' buffers, a receive can only be posted when the kernel has said where (Landing
+// in device/shared/fifo.h). So a receiver posts kLeadSteps steps ahead of the kernel, and more when it has been told.
+//
 // Made by the thread that runs init, then used by the proxy thread alone. progress() never blocks.
 #pragma once
 
@@ -29,6 +32,7 @@ struct ChannelFifo {
   uint32_t channel;
   Fifo fifo;
   uint64_t offset;  // of the first slot
+  Landing* landing;  // receivers: which steps shall land elsewhere; null: none
 };
 
 class Connection {
@@ -55,13 +59,14 @@ class Connection {
     uint64_t done;    // steps completed, in order; what the own counter says
     uint64_t told;    // the limit that the receiver has told the sender
     uint64_t completedSlots = 0;  // bit i: slot i completed, not yet counted in done
+    uint64_t landingSlots = 0;    // bit i: what comes for slot i lands elsewhere
   };
 
   virtual bool advance(Channel& channel) = 0;
   virtual void complete(const Completion& completion) = 0;
 
   Channel& channelOf(uint32_t channel);
-  SlotRange slotOf(const Channel& channel, uint64_t step, uint64_t payloadBytes, const char* source = nullptr) const;
+  SlotRange slotOf(const Channel& channel, uint64_t step, uint64_t payloadBytes) const;
   SlotHeader& headerOf(const Channel& channel, uint64_t step) const;
   // Marks a slot and counts on; true if the count has changed.
   bool markCompleted(Channel& channel, uint32_t slot);
@@ -94,6 +99,8 @@ class ReceiveConnection : public Connection {
  private:
   bool advance(Channel& channel) override;
   void complete(const Completion& completion) override;
+  uint64_t receiveLimit(const Channel& channel) const;
+  bool landingOf(const Channel& channel, SlotRange& slot) const;
   bool postReceives(Channel& channel);
   bool sendCredit(Channel& channel);
 

@@ -27,14 +27,16 @@ struct EndpointAddress {
 };
 
 // A slot's bytes that travel: header and payload. The offset from the start of the FIFO memory is the same on both sides.
-// A sender's payload may lie elsewhere: 'source', if not null, has what would follow the first headerBytes.
+// A payload may lie elsewhere, or be to land there: 'elsewhere', if not null, stands for the elsewhereBytes that follow the
+// first headerBytes. A receiver's slot keeps the room behind it, for a peer that sends more than this call's.
 struct SlotRange {
   uint32_t channel;
   uint32_t slot;
   uint64_t offset;
   uint64_t bytes;
   uint64_t headerBytes;
-  const char* source;
+  char* elsewhere;
+  uint64_t elsewhereBytes;
 };
 
 struct Completion {
@@ -68,8 +70,8 @@ class Endpoint {
   // How many receives one channel may have posted: not so many that another channel finds the queue full.
   virtual uint64_t window() const = 0;
 
-  // A sender takes payloads from any memory of the process that the CPU can read, without registering it.
-  virtual bool readsAnyMemory() const = 0;
+  // Payloads may lie elsewhere, in any memory of the process that the CPU can use, without registering it.
+  virtual bool usesAnyMemory() const = 0;
 
   // Operations under way whose end only polling can bring: a proxy must not sleep meanwhile.
   virtual size_t pending() const = 0;

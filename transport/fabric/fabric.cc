@@ -27,6 +27,7 @@ struct FabricTransport::Words {
   alignas(kSlotAlignment) Word sendTail;
   alignas(kSlotAlignment) Word sendHead;
   alignas(kSlotAlignment) Word ended;
+  alignas(kSlotAlignment) Landing landing;
 };
 
 FabricSettings readFabricSettings(uint32_t channels) {
@@ -147,6 +148,7 @@ void FabricTransport::open(Direction& direction, Role role, const std::string& p
   request.channels = shape.channels;
   request.depth = shape.depth;
   request.operation = settings_.operation;
+  request.hostBuffers = request_.hostBuffers;
   request.sendQueue = settings_.sendQueue;
   request.receiveQueue = settings_.receiveQueue;
   request.completionQueue = settings_.completionQueue;
@@ -165,13 +167,15 @@ std::vector<fabric::ChannelFifo> FabricTransport::fifosOf(const Direction& direc
   std::vector<fabric::ChannelFifo> fifos;
   for (uint32_t channel = endpoint; channel < request_.shape.channels; channel += settings_.endpoints) {
     const Fifo fifo = role == Role::kReceiver ? receiveFifo(channel) : sendFifo(channel);
-    fifos.push_back({channel, fifo, static_cast<uint64_t>(fifo.slots - direction.slots.data())});
+    const uint64_t offset = static_cast<uint64_t>(fifo.slots - direction.slots.data());
+    fifos.push_back({channel, fifo, offset, role == Role::kReceiver ? landing(channel) : nullptr});
   }
   return fifos;
 }
 
 void FabricTransport::connect(const FabricAddress* previous, const FabricAddress* next) {
-  readsSource_ = request_.hostReadsBuffers && next != nullptr && send_.endpoints[0]->readsAnyMemory();
+  readsSource_ = request_.hostBuffers && next != nullptr && send_.endpoints[0]->usesAnyMemory();
+  lands_ = request_.hostBuffers && previous != nullptr && receive_.endpoints[0]->usesAnyMemory();
   client_ = std::make_shared<Client>(*this, request_.shape.channels);
   const auto connectAll = [&]<class Kind>(Direction& direction, Role role, const FabricAddress* peer,
                                           const fabric::EndpointAddress* addresses, const std::string& name) {
@@ -220,6 +224,8 @@ Fifo FabricTransport::receiveFifo(uint32_t channel) const {
 Fifo FabricTransport::sendFifo(uint32_t channel) const {
   return fifo(send_, channel, words(channel).sendTail, words(channel).sendHead);
 }
+
+Landing* FabricTransport::landing(uint32_t channel) const { return lands_ ? &words(channel).landing : nullptr; }
 
 Word* FabricTransport::endedWord(uint32_t channel) const { return &words(channel).ended; }
 

@@ -48,7 +48,7 @@ struct FabricRequest {
   std::string previous;  // the neighbours' names for errors: "rank 3"
   std::string next;
   std::string sourceAddress;  // numeric IP of the interface to use; empty: any
-  bool hostReadsBuffers;      // users' buffers are memory that the CPU can read
+  bool hostBuffers;           // users' buffers are memory that the CPU can use
   ReportPage* report;         // of the communicator
   fabric::ProxyOptions proxy;
   std::function<void(ncclResult_t code, const std::string& text)> onError;  // on the proxy thread, at most once
@@ -67,6 +67,9 @@ class FabricTransport {
 
   // The proxy sends payloads from where SlotHeader::source says. Valid after connect.
   bool readsSource() const { return readsSource_; }
+
+  // Where kernels say which steps the proxy shall let land in users' buffers; null: it cannot. Valid after connect.
+  Landing* landing(uint32_t channel) const;
 
   // Waits until every connection works. Throws Error when 'aborted' says so, or a connection has failed.
   void waitReady(const std::function<bool()>& aborted);
@@ -106,6 +109,7 @@ class FabricTransport {
   Direction send_;
   std::string description_;
   bool readsSource_ = false;
+  bool lands_ = false;
   std::shared_ptr<fabric::Proxy> proxy_;
   std::shared_ptr<Client> client_;
 };

@@ -14,7 +14,7 @@
 
 namespace rondo::fabric {
 
-constexpr uint32_t kModuleVersion = 1;
+constexpr uint32_t kModuleVersion = 2;
 
 // Why a function of the module failed.
 struct Failure {
@@ -38,6 +38,7 @@ struct OpenRequest {
   uint32_t channels;  // of the communicator; the endpoint may serve some of them
   uint32_t depth;
   uint32_t operation;  // 0: the better one, 1: tagged messages, 2: remote writes
+  bool hostBuffers;    // payloads lie in memory that the CPU can use: where that needs no registration, messages are better
   uint64_t sendQueue;  // sizes asked for; 0: the provider's
   uint64_t receiveQueue;
   uint64_t completionQueue;
@@ -58,7 +59,7 @@ struct ModuleTable {
   PostResult (*postCredit)(void* endpoint, uint32_t channel, uint64_t limit, Failure* failure);
   int64_t (*poll)(void* endpoint, Completion* completions, size_t most, Failure* failure);  // -1: failed
   uint64_t (*window)(void* endpoint);
-  bool (*readsAnyMemory)(void* endpoint);
+  bool (*usesAnyMemory)(void* endpoint);
   size_t (*pending)(void* endpoint);
   const char* (*describe)(void* endpoint);
 };

@@ -44,7 +44,7 @@ class ModuleEndpoint : public Endpoint {
   }
 
   uint64_t window() const override { return module_.window(endpoint_); }
-  bool readsAnyMemory() const override { return module_.readsAnyMemory(endpoint_); }
+  bool usesAnyMemory() const override { return module_.usesAnyMemory(endpoint_); }
   size_t pending() const override { return module_.pending(endpoint_); }
   std::string describe() const override { return module_.describe(endpoint_); }
 

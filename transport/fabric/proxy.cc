@@ -23,6 +23,7 @@ using std::chrono::milliseconds;
 
 constexpr microseconds kNap{20};
 constexpr microseconds kLongNap{50};
+constexpr microseconds kHelpedNap{100};  // a kernel polls meanwhile, and once more when it ends
 constexpr unsigned kShortNaps = 100;
 // A yield that takes this long has let somebody run who needs this core.
 constexpr microseconds kLongYield{5};
@@ -148,7 +149,7 @@ void Proxy::run() {
     const uint64_t now = helped_.load(std::memory_order_relaxed);
     if (now != helped) {  // a kernel waits, and polls in this thread's place
       helped = now;
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(kHelpedNap);
     } else if (busy || Clock::now() - lastMove < kLinger) {
       pause(idlePasses);
     } else {

@@ -179,11 +179,11 @@ bool FabricEndpoint::postSend(const SlotRange& slot) {
   operation.channel = slot.channel;
   operation.slot = slot.slot;
   char* start = memory_ + slot.offset;
-  iovec parts[2] = {{start, slot.source == nullptr ? slot.bytes : slot.headerBytes},
-                    {const_cast<char*>(slot.source), slot.bytes - slot.headerBytes}};
+  iovec parts[2] = {{start, slot.elsewhere == nullptr ? slot.bytes : slot.headerBytes},
+                    {slot.elsewhere, slot.elsewhereBytes}};
   void* descriptor = memoryRegion_ ? fi_mr_desc(memoryRegion_.get()) : nullptr;
   void* descriptors[2] = {descriptor, nullptr};  // a second part only where the provider wants none
-  const size_t count = slot.source == nullptr ? 1 : 2;
+  const size_t count = slot.elsewhere == nullptr ? 1 : 2;
   if (writes_) {
     const fi_rma_iov target{peerBase_ + slot.offset, slot.bytes, peerKey_};
     const fi_msg_rma message{parts, descriptors, count, peer_, &target, 1, &operation.context, slotTag(slot)};
@@ -193,10 +193,11 @@ bool FabricEndpoint::postSend(const SlotRange& slot) {
   return posted(fi_tsendmsg(endpoint_.get(), &message, FI_COMPLETION), "fi_tsendmsg", true);
 }
 
-// Memory that need not be registered can be sent from as it is; users' memory is never registered, so that no
-// registration can be stale when they free it, and the number of their buffers does not matter.
-bool FabricEndpoint::readsAnyMemory() const {
-  return (info_->domain_attr->mr_mode & FI_MR_LOCAL) == 0 && info_->tx_attr->iov_limit >= 2;
+// Memory that need not be registered can be used as it is; users' memory is never registered, so that no registration can
+// be stale when they free it, and the number of their buffers does not matter.
+bool FabricEndpoint::usesAnyMemory() const {
+  if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0) return false;
+  return role_ == Role::kSender ? info_->tx_attr->iov_limit >= 2 : !writes_ && info_->rx_attr->iov_limit >= 3;
 }
 
 bool FabricEndpoint::postReceive(const SlotRange& slot) {
@@ -206,10 +207,14 @@ bool FabricEndpoint::postReceive(const SlotRange& slot) {
   operation.kind = Completion::Kind::kArrived;
   operation.channel = slot.channel;
   operation.slot = slot.slot;
+  char* start = memory_ + slot.offset;
+  const uint64_t kept = slot.elsewhere == nullptr ? slot.bytes : slot.headerBytes;
+  iovec parts[3] = {{start, kept}, {slot.elsewhere, slot.elsewhereBytes}, {start + kept, slot.bytes - kept - slot.elsewhereBytes}};
   void* descriptor = memoryRegion_ ? fi_mr_desc(memoryRegion_.get()) : nullptr;
-  return posted(fi_trecv(endpoint_.get(), memory_ + slot.offset, slot.bytes, descriptor, peer_, slotTag(slot), 0,
-                         &operation.context),
-                "fi_trecv", false);
+  void* descriptors[3] = {descriptor, nullptr, descriptor};
+  const size_t count = slot.elsewhere == nullptr ? 1 : (parts[2].iov_len == 0 ? 2 : 3);
+  const fi_msg_tagged message{parts, descriptors, count, peer_, slotTag(slot), 0, &operation.context, 0};
+  return posted(fi_trecvmsg(endpoint_.get(), &message, FI_COMPLETION), "fi_trecvmsg", false);
 }
 
 bool FabricEndpoint::postCredit(uint32_t channel, uint64_t limit) {

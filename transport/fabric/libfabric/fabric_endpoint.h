@@ -30,7 +30,7 @@ class FabricEndpoint : public Endpoint {
   bool postCredit(uint32_t channel, uint64_t limit) override;
   size_t poll(std::span<Completion> completions) override;
   uint64_t window() const override { return window_; }
-  bool readsAnyMemory() const override;
+  bool usesAnyMemory() const override;
   size_t pending() const override { return sending_; }
 
   // shm only: the names of this endpoint and of its peer, empty before connect; see undertaker.h.

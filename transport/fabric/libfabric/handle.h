@@ -11,6 +11,7 @@
 #include <string>
 
 #include "src/base/error.h"
+#include "src/base/fd.h"
 
 namespace rondo::fabric {
 
@@ -28,7 +29,8 @@ using Info = std::unique_ptr<fi_info, FreeInfo>;
 
 // "what: Cannot allocate memory (tcp;ofi_rxm)". result is libfabric's negative error number.
 [[noreturn]] inline void failFabric(const std::string& what, long result, const std::string& provider) {
-  fail(ncclSystemError, "{}: {} ({})", what, fi_strerror(static_cast<int>(-result)), provider);
+  fail(ncclSystemError, "{}: {}{} ({})", what, fi_strerror(static_cast<int>(-result)),
+       result == -FI_EMFILE ? ", " + descriptorLimit() : "", provider);
 }
 
 inline void checkFabric(long result, const char* what, const std::string& provider) {

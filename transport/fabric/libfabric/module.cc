@@ -84,7 +84,7 @@ constexpr ModuleTable kTable = {
       });
     },
     .window = [](void* endpoint) { return of(endpoint).window(); },
-    .readsAnyMemory = [](void* endpoint) { return of(endpoint).readsAnyMemory(); },
+    .usesAnyMemory = [](void* endpoint) { return of(endpoint).usesAnyMemory(); },
     .pending = [](void* endpoint) { return of(endpoint).pending(); },
     .describe = [](void* endpoint) { return of(endpoint).text().c_str(); },
 };

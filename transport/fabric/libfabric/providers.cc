@@ -11,6 +11,8 @@
 #include <cstring>
 #include <vector>
 
+#include "transport/fabric/libfabric/shm_files.h"
+
 namespace rondo::fabric {
 namespace {
 
@@ -83,8 +85,10 @@ Providers findProviders(bool allowShm) {
   const Info list = getInfo(hints.get(), &result);
   const char* wanted = getenv("FI_PROVIDER");
   if (!list) {
-    fail(ncclSystemError, "libfabric offers no provider of reliable datagrams with tagged messages{}{}: {}",
-         wanted != nullptr ? " for FI_PROVIDER=" : "", wanted != nullptr ? wanted : "", fi_strerror(-result));
+    const bool shm = wanted != nullptr && std::strstr(wanted, kShm) != nullptr;
+    fail(ncclSystemError, "libfabric offers no provider of reliable datagrams with tagged messages{}{}: {}{}{}",
+         wanted != nullptr ? " for FI_PROVIDER=" : "", wanted != nullptr ? wanted : "", fi_strerror(-result),
+         shm ? "; " : "", shm ? describeShmRoom() : "");
   }
   std::vector<std::string> names;
   for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
@@ -109,9 +113,14 @@ Providers findProviders(bool allowShm) {
 
 Choice chooseInfo(const OpenRequest& request, const std::string& shmName) {
   int result = 0;
-  for (const bool writes : {true, false}) {
+  // Messages can land in users' buffers where no memory has to be registered; otherwise writes save the matching.
+  const bool messagesFirst = request.hostBuffers && request.operation == 0;
+  enum class Way { kFreeMessages, kWrites, kMessages };
+  for (const Way way : {Way::kFreeMessages, Way::kWrites, Way::kMessages}) {
+    const bool writes = way == Way::kWrites;
+    if (way == Way::kFreeMessages && !messagesFirst) continue;
     if (writes && request.operation == 1) continue;
-    if (!writes && request.operation == 2) break;
+    if (!writes && request.operation == 2) continue;
     const Info hints = makeHints(request.provider, writes ? kWriteCaps : kTaggedCaps);
     if (std::strcmp(request.provider, kShm) == 0) {
       const std::string uri = "fi_shm://" + shmName;
@@ -121,11 +130,14 @@ Choice chooseInfo(const OpenRequest& request, const std::string& shmName) {
     }
     Info list = getInfo(hints.get(), &result);
     if (!list || (writes && !canWrite(*list))) continue;
+    if (way == Way::kFreeMessages && (list->domain_attr->mr_mode & FI_MR_LOCAL) != 0) continue;
     Choice choice{select(std::move(list), request.sourceAddress), writes};
     if (request.sendQueue != 0) choice.info->tx_attr->size = request.sendQueue;
     if (request.receiveQueue != 0) choice.info->rx_attr->size = request.receiveQueue;
     return choice;
   }
+  if (std::strcmp(request.provider, kShm) == 0 && result == -FI_ENODATA)
+    fail(ncclSystemError, "fi_getinfo: {} ({}); {}", fi_strerror(-result), kShm, describeShmRoom());
   failFabric(request.operation == 2 ? "fi_getinfo for remote writes with data" : "fi_getinfo", result, request.provider);
 }
 

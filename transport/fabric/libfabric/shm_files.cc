@@ -53,6 +53,16 @@ void removeShmFile(const std::string& endpointName) {
   unlink(fmt::format("{}/{}", kFolder, endpointName.substr(kScheme.size())).c_str());
 }
 
+std::string describeShmRoom() {
+  std::error_code error;
+  const auto space = std::filesystem::space(kFolder, error);
+  if (error) return fmt::format("{}: {}", kFolder, error.message());
+  return fmt::format(
+      "{} has {} of {} MiB free, the shm provider wants about 16 MiB for each core of the host (NCCL_SHM_DISABLE=1 "
+      "does without it)",
+      kFolder, space.available >> 20, space.capacity >> 20);
+}
+
 void removeStaleShmFiles() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder, error)) {

@@ -15,6 +15,10 @@ std::string newShmName();
 // The file of an endpoint, by the name that the provider gives it: "fi_shm://rondo-...".
 void removeShmFile(const std::string& endpointName);
 
+// For errors of the shm provider, which says no more than that it is not there when /dev/shm is too small for it: how
+// much room there is, what it wants, and what to do.
+std::string describeShmRoom();
+
 // Removes the files of processes of this pid namespace that have ended.
 void removeStaleShmFiles();
 
