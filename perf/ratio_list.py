@@ -67,5 +67,5 @@ def all_ratios():
     ratios = [fabric_ratio(transport, environment, size)
               for transport, environment in (("tcp", TCP), ("shm", SHM)) for size in ("16M", "1G")]
     ratios += [mpi_ratio(collective, transport, ranks, size) for collective in ("broadcast", "all_reduce")
-               for transport in ("peer", "tcp") for ranks in (2, 4) for size in ("1K", "1M", "64M")]
+               for transport in ("peer", "tcp") for ranks in (2, 4) for size in ("1K", "1M", "16M", "64M")]
     return ratios
