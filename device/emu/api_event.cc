@@ -76,7 +76,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t handle, cudaStream_t streamHand
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
   return withEvent(handle, [](Event& event) {
     const std::shared_ptr<EventRecord> record = event.latest();
-    const bool reached = record == nullptr || record->reached();
+    const bool reached = record == nullptr || record->waitAWhile();
     if (event.device().failure() != cudaSuccess) return event.device().failure();
     return reached ? cudaSuccess : cudaErrorNotReady;
   });

@@ -4,8 +4,10 @@
 // The exported functions about streams.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "device/emu/api_call.h"
 #include "device/emu/device.h"
@@ -67,7 +69,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return withStream(handle, [](const std::shared_ptr<Stream>& stream) {
-    const bool idle = stream->device().pendingOf(stream).empty();
+    const std::vector<StreamPoint> pending = stream->device().pendingOf(stream);
+    const bool idle = std::all_of(pending.begin(), pending.end(), [](const StreamPoint& point) { return point.waitAWhile(); });
     const cudaError_t failure = stream->device().failure();
     if (failure != cudaSuccess) return failure;
     return idle ? cudaSuccess : cudaErrorNotReady;

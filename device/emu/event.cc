@@ -7,16 +7,27 @@
 #include <chrono>
 #include <utility>
 
+#include "device/emu/stream.h"
+
 namespace rondo::emu {
 
 void EventRecord::reach() {
   time_ns_ = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-  reached_.store(1, std::memory_order_release);  // pairs with reached(): makes time_ns_ and the work before visible
-  reached_.notify_all();
+  std::lock_guard lock(mutex_);
+  reached_.store(true, std::memory_order_release);  // pairs with reached(): makes time_ns_ and the work before visible
+  reachedNow_.notify_all();
 }
 
 void EventRecord::wait() const {
-  while (!reached()) reached_.wait(0, std::memory_order_acquire);
+  if (reached()) return;
+  std::unique_lock lock(mutex_);
+  reachedNow_.wait(lock, [&] { return reached(); });
+}
+
+bool EventRecord::waitAWhile() const {
+  if (reached() || Stream::onStreamThread()) return reached();
+  std::unique_lock lock(mutex_);
+  return reachedNow_.wait_for(lock, kQueryWait, [&] { return reached(); });
 }
 
 bool Event::timed() const {

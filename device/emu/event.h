@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -19,17 +20,21 @@ class EventRecord {
   explicit EventRecord(uint64_t streamId) : streamId_(streamId) {}
 
   uint64_t streamId() const { return streamId_; }
-  bool reached() const { return reached_.load(std::memory_order_acquire) != 0; }  // pairs with reach()
+  bool reached() const { return reached_.load(std::memory_order_acquire); }  // pairs with reach()
   void reach();
   // Sleeps until reached.
   void wait() const;
+  // As wait, for kQueryWait (stream.h) at most, with the same reason; true if reached.
+  bool waitAWhile() const;
   // Valid once reached.
   int64_t time_ns() const { return time_ns_; }
 
  private:
   const uint64_t streamId_;
   int64_t time_ns_ = 0;  // written before reached_
-  std::atomic<uint32_t> reached_{0};
+  mutable std::mutex mutex_;  // protects the write of reached_; a leaf lock
+  mutable std::condition_variable reachedNow_;
+  std::atomic<bool> reached_{false};
 };
 
 class Event {

@@ -32,28 +32,34 @@ uint64_t now_ns() {
 
 // What a kernel's thread does after a round in which no lane stored anything: it helps the host code that the kernel may
 // wait for (idle_help.h), and returns when a word that the round had loaded has changed, or after a while, as lanes also
-// look at the clock. Yields that take long have let somebody run who needs this core: after some of them the thread naps
-// at once. A single one is most likely this process's proxy, which looks round now and then.
+// look at the clock. Yields that come back at once mean that nobody else needs this core: then it goes on looking, as a
+// nap costs ten times what it was set to where the core falls asleep (0.1 ms seen for 10 us in a virtual machine). Yields
+// that take long have let somebody run who needs this core: after some of them the thread naps at once. A single one is
+// most likely this process's proxy, which looks round now and then.
 class Backoff {
  public:
-  void reset() { naps_ = 0; }
+  void reset() {
+    naps_ = 0;
+    idleSince_ns_ = 0;
+  }
 
   void wait(const WatchList& watches) {
-    const uint64_t end_ns = now_ns() + kRoundPeriod_ns;
+    uint64_t now = now_ns();
+    if (idleSince_ns_ == 0) idleSince_ns_ = now;
+    const uint64_t end_ns = now + kRoundPeriod_ns;
     unsigned longYields = 0;
-    for (unsigned yields = 0; !watches.changed();) {
-      if (helpOthers()) {
-        yields = 0;
-        continue;
-      }
+    while (!watches.changed() && now < end_ns) {
+      const bool helped = helpOthers();
       const uint64_t start_ns = now_ns();
-      if (yields++ < kYields) {
+      if (helped) idleSince_ns_ = start_ns;
+      if (start_ns - idleSince_ns_ < kYieldFor_ns && longYields < kMostLongYields) {
         sched_yield();
-        longYields = now_ns() - start_ns < kLongYield_ns ? 0 : longYields + 1;
-        if (longYields < kMostLongYields) continue;
+        now = now_ns();
+        longYields = now - start_ns < kLongYield_ns ? 0 : longYields + 1;
+      } else {
+        nap();
+        now = now_ns();
       }
-      if (start_ns > end_ns) return;
-      nap();
     }
   }
 
@@ -65,12 +71,13 @@ class Backoff {
   }
 
   static constexpr uint64_t kRoundPeriod_ns = 200'000;
-  static constexpr unsigned kYields = 100;
+  static constexpr uint64_t kYieldFor_ns = 2'000'000;  // since something moved last
   static constexpr uint64_t kLongYield_ns = 5'000;
   static constexpr unsigned kMostLongYields = 3;
   static constexpr unsigned kShortNaps = 500;
   static constexpr unsigned kLongNaps = kShortNaps + 500;
   unsigned naps_ = 0;
+  uint64_t idleSince_ns_ = 0;  // 0: not idle
 };
 
 }  // namespace

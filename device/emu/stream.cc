@@ -101,6 +101,15 @@ void Stream::wait(uint64_t number) {
   --waiters_;
 }
 
+bool Stream::waitAWhile(uint64_t number) {
+  if (done(number) || onStreamThread()) return done(number);
+  std::unique_lock lock(mutex_);
+  ++waiters_;
+  taskDone_.wait_for(lock, kQueryWait, [&] { return done(number); });
+  --waiters_;
+  return done(number);
+}
+
 void Stream::close() {
   std::unique_lock lock(mutex_);
   if (closed_) return;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -18,6 +19,9 @@
 namespace rondo::emu {
 
 class Device;
+
+// Long enough for polling to cost a hundredth of a core, short enough for programs that do other work meanwhile.
+constexpr auto kQueryWait = std::chrono::microseconds(200);
 
 // kWork is left out once the device has failed; kOrder (waits, event records, frees) always runs, so that nobody waits
 // for ever behind a failure.
@@ -43,6 +47,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool idle() const { return done(submitted()); }
   // Sleeps until the task is done. Never from this stream's own thread.
   void wait(uint64_t number);
+  // As wait, for kQueryWait at most; true if the task is done. What a query does before it says "not yet": a program that
+  // polls would otherwise take half of the core that the kernel it waits for runs on.
+  bool waitAWhile(uint64_t number);
 
   // No further task comes; returns at once.
   void close();
@@ -83,6 +90,7 @@ struct StreamPoint {
 
   bool done() const { return stream->done(number); }
   void wait() const { stream->wait(number); }
+  bool waitAWhile() const { return stream->waitAWhile(number); }
 };
 
 }  // namespace rondo::emu

@@ -47,7 +47,6 @@ DeviceLimits Communicator::deviceLimits() const {
   limits.residentBlocks = static_cast<uint32_t>(properties.multiprocessors * properties.residentBlocks);
   limits.defaultWorkerThreads = properties.isEmulated ? kEmulatedWorkers * wave : kMaxWorkerThreads;
   limits.defaultChannels = properties.isEmulated ? kEmulatedChannels : kGpuChannels;
-  limits.defaultNetworkChannels = properties.isEmulated ? kEmulatedNetworkChannels : kGpuChannels;
   return limits;
 }
 

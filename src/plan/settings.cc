@@ -97,7 +97,6 @@ uint64_t agree(const std::vector<SettingsRequest>& requests, Choice SettingsRequ
 void useNetworkDefaults(std::vector<SettingsRequest>& requests) {
   for (SettingsRequest& request : requests) {
     if (!request.bufferBytes.isExplicit) request.bufferBytes.value = kNetworkBufferBytes;
-    if (!request.maxChannels.isExplicit) request.maxChannels.value = std::max(request.networkChannels, request.minChannels.value);
   }
 }
 
@@ -111,7 +110,6 @@ SettingsRequest readSettings(const DeviceLimits& limits, int configMinChannels, 
   request.minChannels = readChannels("NCCL_MIN_NCHANNELS", "NCCL_MIN_CTAS", configMinChannels, 1);
   const auto most = static_cast<uint32_t>(std::max<uint64_t>(limits.defaultChannels, request.minChannels.value));
   request.maxChannels = readChannels("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", configMaxChannels, most);
-  request.networkChannels = limits.defaultNetworkChannels;
   request.p2pDisable = readFlag("NCCL_P2P_DISABLE");
   request.shmDisable = readFlag("NCCL_SHM_DISABLE");
   const auto firstStep = env::integer("RONDO_FIRST_STEP", 0, int64_t{1} << 62);

@@ -20,15 +20,13 @@ struct DeviceLimits {
   uint32_t residentBlocks;  // blocks that can run together on the device
   uint32_t defaultWorkerThreads;
   uint32_t defaultChannels;
-  uint32_t defaultNetworkChannels;  // where some link of the ring is a network
 };
 
 // Defaults. On the emulated device one OS thread runs all blocks of a stream, so more of them bring nothing.
 constexpr uint32_t kEmulatedWorkers = 2;
-constexpr uint32_t kEmulatedChannels = 2;
+constexpr uint32_t kEmulatedChannels = 1;
 constexpr uint32_t kGpuChannels = 16;
-// Networks here cost some 100 us of host time per message, whatever its size: few channels and large slots.
-constexpr uint32_t kEmulatedNetworkChannels = 1;
+// Networks of the emulated device cost some 100 us of host time per message, whatever its size: large slots.
 constexpr uint64_t kNetworkBufferBytes = 1 << 24;
 
 // A value and whether somebody asked for it.
@@ -44,7 +42,6 @@ struct SettingsRequest {
   Choice bufferBytes;
   Choice minChannels;
   Choice maxChannels;
-  uint64_t networkChannels;  // the default of maxChannels over networks
   Choice p2pDisable;
   Choice shmDisable;
   Choice firstStep;

@@ -183,6 +183,7 @@ TEST(Threads, WorkerWavesShareThePiece) {
 
 TEST(Channels, SixtyFour) {
   const ScopedEnv least("NCCL_MIN_NCHANNELS", "64");
+  const ScopedEnv most("NCCL_MAX_NCHANNELS", "64");
   const ScopedEnv bytes("NCCL_BUFFSIZE", "8192");
   runRanks(2, [](Rank& rank) {
     checkAllReduce(rank, {ncclFloat32, ncclSum, 100003, 4, 8, false}, 1);

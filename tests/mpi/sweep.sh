@@ -61,13 +61,13 @@ for link in "${links[@]}"; do
         for progress in lockstep independent; do
           # Over other links than mapped memory the short form varies one thing at a time.
           [ "$link" = peer ] || [ "$most" = 64M ] || [ $wave/$progress = 64/lockstep ] || [ $depth = 16 ] || continue
-          export NCCL_STEPS=$depth RONDO_EMU_WAVE=$wave RONDO_EMU_PROGRESS=$progress
-          settings="NCCL_STEPS=$depth wave $wave $progress"
+          export NCCL_STEPS=$depth RONDO_EMU_WAVE=$wave RONDO_EMU_PROGRESS=$progress NCCL_MAX_NCHANNELS=$((64 / wave))
+          settings="NCCL_STEPS=$depth wave $wave $progress channels $NCCL_MAX_NCHANNELS"
           check 3 $program -b 8 -e "$most" -f 8 -c 1 -n 2 -w 1
         done
       done
     done
-    unset NCCL_STEPS RONDO_EMU_WAVE RONDO_EMU_PROGRESS
+    unset NCCL_STEPS RONDO_EMU_WAVE RONDO_EMU_PROGRESS NCCL_MAX_NCHANNELS
   done
 done
 echo "$passed passed, $failed failed"
